@@ -1,0 +1,29 @@
+"""How a stage tells that it moved, without knowing who watches."""
+
+from typing import Protocol
+
+
+class ProgressHook(Protocol):
+    """Called by the pipeline and its stages."""
+
+    def stage(self, recording: str, name: str, total: int | None) -> None:
+        """A stage begins; `total` counts its units of work, None if unknown."""
+
+    def advance(self, recording: str, name: str, done: int) -> None:
+        """`done` units of the stage are complete."""
+
+    def note(self, message: str, *, level: str = "info") -> None:
+        """One plain line; `level` is 'info' (shown with -v) or 'warning' (always shown)."""
+
+
+class SilentProgress:
+    """The default hook: says nothing."""
+
+    def stage(self, recording: str, name: str, total: int | None) -> None:
+        """Ignore."""
+
+    def advance(self, recording: str, name: str, done: int) -> None:
+        """Ignore."""
+
+    def note(self, message: str, *, level: str = "info") -> None:
+        """Ignore."""

@@ -1,0 +1,87 @@
+"""Options of one run, checked once, before any model loads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from murmur_cli.errors import UsageError
+from murmur_cli.types import SpeakerHints
+
+DEFAULT_FORMATS = ("rttm", "srt", "json")
+DEFAULT_CHUNK_S = 300.0
+DEFAULT_BATCH_SIZE = 16
+MIN_CHUNK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TranscribeSettings:
+    """Settings of `murmur transcribe`.
+
+    Attributes:
+        model: 'auto', a catalogue name, a hub id or a folder.
+        chunk_s: ceiling of a chunk in seconds; None chooses by rule ('--chunk auto').
+        evict: name of the KV eviction policy.
+        evict_options: options of the policy, still as text; the policy checks them.
+        batch_size: slots of the decode engine.
+        language: language code, None to detect.
+        task: 'transcribe' or 'translate'.
+        diarize: False leaves speakers unknown.
+        hints: number of speakers as far as the user knows.
+        device: 'auto', 'cpu' or 'cuda[:N]'.
+        formats: output formats in order.
+        output_dir: None writes beside each input.
+        to_stdout: the one format goes to standard output.
+        recursive: folders are searched below their first level.
+        track: audio track of a container to use, counted from 0; None takes the first.
+        allow_partial: a truncated file does not count as failed.
+    """
+
+    model: str = "auto"
+    chunk_s: float | None = DEFAULT_CHUNK_S
+    evict: str = "none"
+    evict_options: dict[str, str] = field(default_factory=dict)
+    batch_size: int = DEFAULT_BATCH_SIZE
+    language: str | None = None
+    task: str = "transcribe"
+    diarize: bool = True
+    hints: SpeakerHints = field(default_factory=SpeakerHints)
+    device: str = "auto"
+    formats: tuple[str, ...] = DEFAULT_FORMATS
+    output_dir: Path | None = None
+    to_stdout: bool = False
+    recursive: bool = False
+    track: int | None = None
+    allow_partial: bool = False
+
+    def __post_init__(self) -> None:
+        if self.chunk_s is not None and not self.chunk_s >= MIN_CHUNK_S:
+            raise UsageError(
+                f"--chunk {self.chunk_s:g} is too short; give at least {MIN_CHUNK_S:g} seconds or 'auto'"
+            )
+        if self.batch_size < 1:
+            raise UsageError(f"--batch-size {self.batch_size}: give 1 or more")
+        if self.task not in ("transcribe", "translate"):
+            raise UsageError(f"--task {self.task}: known tasks are transcribe, translate")
+        check_hints(self.hints)
+
+
+def check_hints(hints: SpeakerHints) -> None:
+    """Reject counts of speakers that cannot be meant.
+
+    Raises:
+        UsageError: a count below 1, min above max, or an exact count beside a range.
+    """
+    for name, value in (
+        ("--speakers", hints.exact),
+        ("--min-speakers", hints.minimum),
+        ("--max-speakers", hints.maximum),
+    ):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} {value}: give 1 or more")
+    if hints.exact is not None and (hints.minimum is not None or hints.maximum is not None):
+        raise UsageError("--speakers is exact; do not give --min-speakers or --max-speakers with it")
+    if hints.minimum is not None and hints.maximum is not None and hints.minimum > hints.maximum:
+        raise UsageError(
+            f"--min-speakers {hints.minimum} is more than --max-speakers {hints.maximum}"
+        )
