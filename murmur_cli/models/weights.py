@@ -79,7 +79,8 @@ def packaged_file(name: str) -> WeightFile:
     The file is read whole on first use and after a change; see `checksum`.
 
     Raises:
-        ModelError: the package or the file is missing or unreadable, or its bytes are not the expected ones.
+        ModelError: the package or the file is missing or unreadable, or its bytes are not the
+            expected ones.
     """
     if name not in PACKAGED_FILES:
         known = ", ".join(sorted(PACKAGED_FILES))
