@@ -1,0 +1,1 @@
+"""Plain float64 references of the ops, written for reading, without Triton."""

@@ -1,0 +1,65 @@
+"""What a policy is: one rule for the speech region and one for the output region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from murmur_cli.engine.regions import Range, RowView, Selection
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRates:
+    """What a backend says of its requests, so that defaults can be fixed in time.
+
+    Attributes:
+        speech_entries_per_s: entries of the speech region per second of audio.
+        output_tokens_per_s: tokens usually decoded per second of audio.
+        request_s: longest audio of one request.
+    """
+
+    speech_entries_per_s: float
+    output_tokens_per_s: float
+    request_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class OutputBound:
+    """Most output entries that are ever read: `sinks` first ones and `window` last ones.
+
+    The arena then stores the output region in a ring of `sinks + window` entries.
+    """
+
+    sinks: int
+    window: int
+
+
+class SpeechRule(Protocol):
+    """Chooses entries of the speech region; the same for all layers and heads."""
+
+    def select_speech(self, row: RowView) -> tuple[Range, ...]:
+        """Ascending, disjoint ranges within [0, row.speech_entries)."""
+
+
+class OutputRule(Protocol):
+    """Chooses entries of the output region; the same for all layers and heads."""
+
+    def select_output(self, row: RowView) -> tuple[Range, ...]:
+        """Ascending, disjoint ranges within [0, row.output_entries); holds the newest entry."""
+
+    @property
+    def bound(self) -> OutputBound | None:
+        """The ring that suffices for every selection; None if there is no bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionPolicy:
+    """A speech rule and an output rule; their selection is one, not two state machines."""
+
+    name: str
+    speech: SpeechRule
+    output: OutputRule
+
+    def select(self, row: RowView) -> Selection:
+        """What the step of this row reads. Depends on this row alone."""
+        return Selection(self.speech.select_speech(row), self.output.select_output(row))

@@ -1,0 +1,55 @@
+"""Options of a policy, given as text (`--evict-opt key=value`), checked against its fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from typing import Any, TypeVar
+
+from murmur_cli.errors import UsageError
+
+Rule = TypeVar("Rule")
+
+
+def override(rule: Rule, options: dict[str, str], prefix: str = "") -> tuple[Rule, set[str]]:
+    """The rule with the options that are its fields, and the names that were used.
+
+    An option is a field's name, with `prefix` and an underscore before it where two rules
+    of one policy share a name ('output_window' beside 'speech_window').
+
+    Raises:
+        UsageError: a value is not of the field's type or outside its range.
+    """
+    values: dict[str, Any] = {}
+    used: set[str] = set()
+    for field in dataclasses.fields(rule):  # type: ignore[arg-type]  # rules are dataclasses
+        for key in (f"{prefix}_{field.name}" if prefix else field.name, field.name):
+            if key in options:
+                current = getattr(rule, field.name)
+                values[field.name] = _parse(key, options[key], type(current))
+                used.add(key)
+                break
+    if not values:
+        return rule, used
+    return dataclasses.replace(rule, **values), used  # type: ignore[type-var]
+
+
+def reject_unknown(policy: str, options: dict[str, str], known: set[str], used: set[str]) -> None:
+    """Raise a UsageError for an option that no rule of the policy took."""
+    for key in options:
+        if key not in used:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            names = ", ".join(sorted(known)) or "none"
+            raise UsageError(f"--evict-opt {key}: policy '{policy}' has no such option{hint}; it has: {names}")
+
+
+def _parse(key: str, text: str, kind: type) -> Any:
+    try:
+        if kind is bool:
+            return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[
+                text.strip().lower()
+            ]
+        return kind(text)
+    except (KeyError, ValueError):
+        raise UsageError(f"--evict-opt {key}={text}: not a value of type {kind.__name__}") from None

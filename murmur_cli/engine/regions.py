@@ -1,0 +1,54 @@
+"""Regions of a row's KV entries, and which of them one step reads.
+
+A policy sees regions, never the model's layout: whether `speech` lives in the self-attention
+cache (decoder-only models) or in the cross-attention cache (Whisper) is the adapter's affair.
+Prompt entries before and after the speech are always read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Range = tuple[int, int]
+"""Half-open range of entries, relative to the start of its region; start < end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """What a policy may know of one row at one decode step.
+
+    Attributes:
+        step: decode step of this row, counted from 1; prompt tokens do not count.
+        speech_entries: entries of the speech region.
+        output_entries: entries of the output region, the current token's included.
+    """
+
+    step: int
+    speech_entries: int
+    output_entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one step of one row reads: ascending, disjoint ranges of each region."""
+
+    speech: tuple[Range, ...]
+    output: tuple[Range, ...]
+
+
+def merge_ranges(*ranges: Range) -> tuple[Range, ...]:
+    """Ascending, disjoint union of ranges; empty ones vanish, touching ones become one."""
+    merged: list[Range] = []
+    for start, end in sorted(ranges):
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def count_entries(ranges: tuple[Range, ...]) -> int:
+    """Entries covered by disjoint ranges."""
+    return sum(end - start for start, end in ranges)
