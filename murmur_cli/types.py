@@ -282,7 +282,10 @@ class RejectedText:
 
 @dataclass(frozen=True, slots=True)
 class ChunkTranscript:
-    """What the recogniser made of one chunk. Words are in time order, without speakers."""
+    """What the recogniser made of one chunk. Words are in time order, without speakers.
+
+    `model` and `policy` name the recogniser and the KV policy that this chunk was decoded with.
+    """
 
     chunk_index: int
     segments: tuple[Segment, ...]
@@ -294,6 +297,8 @@ class ChunkTranscript:
     rejected: tuple[RejectedText, ...] = ()
     untranscribed: tuple[TimeSpan, ...] = ()
     mean_logprob: float | None = None
+    model: str | None = None
+    policy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

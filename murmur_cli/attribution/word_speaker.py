@@ -1,0 +1,68 @@
+"""The speaker of each word, from the turns around it and the words beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from murmur_cli.attribution.speaker_index import SpeakerIndex
+from murmur_cli.types import TimeSpan
+
+MAX_DISTANCE_S = 10.0
+"""Farthest turn that a word outside every turn may belong to. Detectors of voices miss short
+turns and soft ends, and the nearest voice is then the likeliest; after so long a silence
+nothing tells who speaks, and the speaker stays unknown."""
+
+TIE_S = 0.02
+"""Overlaps (or distances) this near are equal: one frame of the diarizer, and the grid of word
+times."""
+
+_NEIGHBOUR_S = 1.0
+"""A word decides for the next only across a pause shorter than this."""
+
+
+def word_speakers(spans: Sequence[TimeSpan], index: SpeakerIndex) -> list[str | None]:
+    """One speaker per word, None where no turn is near.
+
+    A word goes to the speaker who talks most during it. Where several talk equally long (speech
+    overlaps), it keeps the speaker of the word before, else that of the word after, else the
+    first by name: a change inside an overlap needs evidence.
+    """
+    candidates = [_candidates(span, index) for span in spans]
+    speakers: list[str | None] = [names[0] if len(names) == 1 else None for names in candidates]
+    order = range(len(spans))
+    _continue(speakers, candidates, spans, order)
+    _continue(speakers, candidates, spans, order[::-1])
+    for at in order:
+        if speakers[at] is None and candidates[at]:
+            speakers[at] = candidates[at][0]
+            _continue(speakers, candidates, spans, order[at : at + 2])
+    return speakers
+
+
+def _candidates(span: TimeSpan, index: SpeakerIndex) -> list[str]:
+    overlaps_s = index.overlaps_s(span)
+    if overlaps_s:
+        most_s = max(overlaps_s.values())
+        return [name for name, overlap_s in overlaps_s.items() if overlap_s >= most_s - TIE_S]
+    gaps_s = index.gaps_s(span)
+    least_s = min(gaps_s.values(), default=float("inf"))
+    if least_s > MAX_DISTANCE_S:
+        return []
+    return [name for name, gap_s in gaps_s.items() if gap_s <= least_s + TIE_S]
+
+
+def _continue(
+    speakers: list[str | None],
+    candidates: Sequence[Sequence[str]],
+    spans: Sequence[TimeSpan],
+    order: range,
+) -> None:
+    """Hand each decided word's speaker on to its undecided neighbour, in the order given."""
+    for known, asked in pairwise(order):
+        if (
+            speakers[asked] is None
+            and speakers[known] in candidates[asked]
+            and spans[known].gap_s(spans[asked]) < _NEIGHBOUR_S
+        ):
+            speakers[asked] = speakers[known]

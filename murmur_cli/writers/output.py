@@ -1,0 +1,112 @@
+"""Files on disk: each one is there whole or not at all, and never in place of an input."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from murmur_cli.errors import RecordingError, UsageError
+from murmur_cli.types import Transcript
+from murmur_cli.writers.registry import WRITERS
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+def check_directory(directory: Path) -> None:
+    """Create the folder for the results if need be, and try to write there.
+
+    Raises:
+        UsageError: it is a file, cannot be created or cannot be written to.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"output folder {directory} is a file; give a folder to -o")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        probe = _temporary_path(directory)
+        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        probe.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"output folder {directory} cannot be written to ({error.strerror}); "
+            "give another one with -o"
+        ) from error
+
+
+def output_paths(formats: Sequence[str], directory: Path, stem: str) -> tuple[Path, ...]:
+    """The files that `write_outputs` writes, in the order of the formats."""
+    return tuple(directory / (stem + WRITERS[name].extension) for name in formats)
+
+
+def check_inputs_kept(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
+    """Refuse outputs that would replace an input.
+
+    Raises:
+        UsageError: an output is the same file as an input, also through links or letter case.
+    """
+    outputs = [path for path in outputs if path.exists()]
+    if not outputs:
+        return
+    places = {_place(path): path for path in inputs if path.exists()}
+    for output in outputs:
+        taken = places.get(_place(output))
+        if taken is not None:
+            raise UsageError(
+                f"output {output} would overwrite the input {taken}; give another folder with -o"
+            )
+
+
+def write_outputs(
+    transcript: Transcript, formats: Sequence[str], directory: Path, stem: str
+) -> tuple[Path, ...]:
+    """Write the transcript in each format as `directory/stem.extension`; return the paths.
+
+    Everything is rendered before the first file is written. A file that exists is replaced in
+    one step; a file that was finished stays when a later one fails.
+
+    Raises:
+        RecordingError: a file cannot be written, or would replace the recording itself.
+    """
+    paths = output_paths(formats, directory, stem)
+    try:
+        check_inputs_kept([transcript.facts.path], paths)
+    except UsageError as error:
+        raise RecordingError(str(error)) from error
+    contents = [WRITERS[name].render(transcript) for name in formats]
+    for path, content in zip(paths, contents, strict=True):
+        # backslashreplace: an undecodable byte of a file name is legal as an escape in JSON.
+        _write_whole(path, content.encode("utf-8", "backslashreplace"))
+    return paths
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    temporary = _temporary_path(path.parent)
+    try:
+        try:
+            with open(temporary, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise RecordingError(
+                f"no space left for {path} ({len(content)} bytes); "
+                "free some or give another folder with -o"
+            ) from error
+        raise RecordingError(f"{path} cannot be written ({error.strerror})") from error
+
+
+def _temporary_path(directory: Path) -> Path:
+    # A short name of its own: the final name may already be as long as the file system allows.
+    return directory / f".murmur-{secrets.token_hex(8)}.tmp"
+
+
+def _place(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
