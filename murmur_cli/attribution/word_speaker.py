@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from murmur_cli.attribution.speaker_index import SpeakerIndex
 from murmur_cli.types import TimeSpan
@@ -30,13 +29,15 @@ def word_speakers(spans: Sequence[TimeSpan], index: SpeakerIndex) -> list[str | 
     """
     candidates = [_candidates(span, index) for span in spans]
     speakers: list[str | None] = [names[0] if len(names) == 1 else None for names in candidates]
-    order = range(len(spans))
-    _continue(speakers, candidates, spans, order)
-    _continue(speakers, candidates, spans, order[::-1])
-    for at in order:
-        if speakers[at] is None and candidates[at]:
-            speakers[at] = candidates[at][0]
-            _continue(speakers, candidates, spans, order[at : at + 2])
+    to_the_end, to_the_start = range(1, len(spans)), range(len(spans) - 2, -1, -1)
+    for step, order in ((-1, to_the_end), (1, to_the_start)):
+        for at in order:
+            if speakers[at] is None:
+                speakers[at] = _handed_on(speakers, candidates, spans, at + step, at)
+    for at, names in enumerate(candidates):
+        if speakers[at] is None and names:
+            before = _handed_on(speakers, candidates, spans, at - 1, at) if at else None
+            speakers[at] = before or names[0]
     return speakers
 
 
@@ -52,17 +53,13 @@ def _candidates(span: TimeSpan, index: SpeakerIndex) -> list[str]:
     return [name for name, gap_s in gaps_s.items() if gap_s <= least_s + TIE_S]
 
 
-def _continue(
-    speakers: list[str | None],
+def _handed_on(
+    speakers: Sequence[str | None],
     candidates: Sequence[Sequence[str]],
     spans: Sequence[TimeSpan],
-    order: range,
-) -> None:
-    """Hand each decided word's speaker on to its undecided neighbour, in the order given."""
-    for known, asked in pairwise(order):
-        if (
-            speakers[asked] is None
-            and speakers[known] in candidates[asked]
-            and spans[known].gap_s(spans[asked]) < _NEIGHBOUR_S
-        ):
-            speakers[asked] = speakers[known]
+    known: int,
+    asked: int,
+) -> str | None:
+    """The speaker of the word `known`, if the word `asked` beside it may be theirs too."""
+    near = spans[known].gap_s(spans[asked]) < _NEIGHBOUR_S
+    return speakers[known] if near and speakers[known] in candidates[asked] else None
