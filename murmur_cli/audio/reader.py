@@ -8,7 +8,7 @@ from pathlib import Path
 
 from murmur_cli.audio.decoded import DecodedAudio
 from murmur_cli.audio.discover import InputFile
-from murmur_cli.audio.level import bring_into_range, measure_level
+from murmur_cli.audio.level import Level, bring_into_range, measure_level
 from murmur_cli.audio.mono_mix import mix_to_mono
 from murmur_cli.audio.mp3_header import looks_like_mp3
 from murmur_cli.audio.path_text import path_text
@@ -25,12 +25,16 @@ CONTAINER_TOLERANCE_S = 1.0
 CONTAINER_TOLERANCE_SHARE = 0.02
 """The same for containers, which often give the length of the longest track, or an estimate."""
 
+QUIET_PEAK_DBFS = -40.0
+"""Below this, speech may be lost that a turned-up microphone would have kept."""
+
 
 def read_recording(source: InputFile, *, track: int | None = None) -> Recording:
     """Decode one file, once, from its start.
 
-    libsndfile reads wav, flac, ogg and their like; mp3 and all else goes to ffmpeg. `track` chooses the audio
-    track of a container, counted from 0; None takes the first and says if there are others.
+    libsndfile reads wav, flac, ogg and their like; mp3 and all else goes to ffmpeg. `track`
+    chooses the audio track of a container, counted from 0; None takes the first and says if
+    there are others.
 
     Raises:
         RecordingError: the file is missing, empty, not audio, or has no such track.
@@ -65,7 +69,13 @@ def read_recording(source: InputFile, *, track: int | None = None) -> Recording:
         peak_dbfs=level.peak_dbfs,
         rms_dbfs=level.rms_dbfs,
     )
-    warnings = (*decoded.warnings, length_warning, mix.warning, range_warning)
+    warnings = (
+        *decoded.warnings,
+        length_warning,
+        mix.warning,
+        range_warning,
+        _quiet_warning(level),
+    )
     return Recording(
         session_id=source.session_id,
         samples=samples,
@@ -130,6 +140,12 @@ def _check_length(decoded: DecodedAudio, path: Path) -> tuple[DecodedAudio, bool
         warning = f"the header declares {1000 * missing_s:.2f} ms more than the file holds"
         return decoded, False, warning
     return decoded, False, None
+
+
+def _quiet_warning(level: Level) -> str | None:
+    if level.peak_dbfs is None or level.peak_dbfs >= QUIET_PEAK_DBFS:
+        return None
+    return f"the recording is very quiet (peak {level.peak_dbfs:.0f} dBFS)"
 
 
 def _tolerance_s(codec: str, declared_s: float) -> float:

@@ -1,0 +1,48 @@
+"""How much a quiet recording is turned up for the detector; its samples stay as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from murmur_cli.timebase import SAMPLE_RATE_HZ
+from murmur_cli.types import Samples
+
+BLOCK_SAMPLES = SAMPLE_RATE_HZ // 10
+BLOCKS_AT_ONCE = 6000
+
+TARGET_DBFS = -25.0
+"""Level of a recording of normal loudness, as the network met it in training."""
+
+TARGET_QUANTILE = 0.95
+"""Level means that of the louder blocks: pauses must not count."""
+
+CEILING_DBFS = -10.0
+CEILING_QUANTILE = 0.999
+"""Where speech is rare, the level of the loudest blocks limits the gain; single bumps do not."""
+
+
+def detector_gain(samples: Samples) -> float:
+    """Factor of at least 1 that brings a quiet recording to the level of a normal one.
+
+    samples: (samples,) float32. 1.0 for a recording that is loud enough, or silent.
+    """
+    power = _block_power(samples)
+    typical, loud = np.quantile(power, (TARGET_QUANTILE, CEILING_QUANTILE), method="nearest")
+    if loud <= 0.0:
+        return 1.0
+    ceiling = 10 ** (CEILING_DBFS / 20) / loud**0.5
+    wanted = 10 ** (TARGET_DBFS / 20) / typical**0.5 if typical > 0.0 else ceiling
+    return float(max(1.0, min(wanted, ceiling)))
+
+
+def _block_power(samples: Samples) -> npt.NDArray[np.float64]:
+    """Mean square of blocks of 0.1 s, shape (blocks,); the last may be shorter."""
+    parts: list[npt.NDArray[np.float64]] = []
+    step = BLOCK_SAMPLES * BLOCKS_AT_ONCE
+    for start in range(0, len(samples), step):
+        squares = np.square(samples[start : start + step], dtype=np.float64)
+        firsts = np.arange(0, len(squares), BLOCK_SAMPLES)
+        lengths = np.diff(np.append(firsts, len(squares)))
+        parts.append(np.add.reduceat(squares, firsts) / lengths)
+    return np.concatenate(parts) if parts else np.zeros(1)
