@@ -1,0 +1,43 @@
+"""What a local diarizer does: who talks when inside one chunk."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from murmur_cli.types import Chunk, ChunkDiarization, ModelIdentity, Samples, SpeakerHints
+
+NO_HINTS = SpeakerHints()
+
+
+class LocalDiarizer(Protocol):
+    """Finds the voices of one chunk; knows nothing of the other chunks."""
+
+    @property
+    def identities(self) -> tuple[ModelIdentity, ...]:
+        """The weights in use."""
+
+    def diarize(
+        self, samples: Samples, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS
+    ) -> ChunkDiarization:
+        """Turns and voices of a chunk.
+
+        Args:
+            samples: the whole recording, 16 kHz.
+            chunk: the stretch to diarize.
+            hints: number of speakers inside this chunk (see `hints_for_chunk`).
+
+        Returns:
+            Turns sorted by time, within the chunk, counted from the start of the recording.
+            Local speakers are numbered from 0 in order of first speech; each has a turn.
+        """
+
+
+def hints_for_chunk(hints: SpeakerHints, num_chunks: int) -> SpeakerHints:
+    """What hints on a recording say of each of its chunks.
+
+    A single chunk is the recording. One of several may hold fewer people than the recording,
+    but not more: only the upper bound stays.
+    """
+    if num_chunks <= 1:
+        return hints
+    return SpeakerHints(maximum=hints.maximum if hints.exact is None else hints.exact)

@@ -1,0 +1,102 @@
+"""Speaker embeddings of sets of frames, batched by length."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from murmur_cli.diarization import fbank
+from murmur_cli.diarization.checkpoint import load_network
+from murmur_cli.diarization.frame_grid import FRAME_SAMPLES
+from murmur_cli.types import Embedding, Samples
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from murmur_cli.diarization.campplus import CamPlusPlus
+
+LENGTHS_FRAMES = (40, 60, 80, 100, 130, 160, 200, 250, 300)
+"""Lengths in 10 ms frames that are embedded. A stretch is cut to the nearest one below, so
+that stretches of like length run as one batch without padding."""
+
+MIN_CLEAN_S = LENGTHS_FRAMES[0] / 100
+"""Shorter stretches are not embedded."""
+
+_BATCH_FRAMES = 2400
+
+
+class Embedder:
+    """CAM++ over Kaldi log-mel features with their mean removed."""
+
+    def __init__(self, weights: Path) -> None:
+        """Load the network.
+
+        Raises:
+            ModelError: the weights are missing, damaged or of another network.
+        """
+        from murmur_cli.diarization.campplus import CamPlusPlus
+
+        self._network: CamPlusPlus = CamPlusPlus()
+        load_network(self._network, weights)
+
+    def embed(
+        self, samples: Samples, stretches: Sequence[npt.NDArray[np.int64]]
+    ) -> list[Embedding | None]:
+        """One embedding of unit length for each stretch; None if it is too short or silent.
+
+        Args:
+            samples: the audio of the chunk.
+            stretches: for each, the frames of 270 samples of `samples` to use, ascending; they
+                need not be contiguous.
+        """
+        features = fbank.log_mel(samples)
+        by_length: dict[int, list[int]] = defaultdict(list)
+        rows: list[npt.NDArray[np.int64]] = []
+        for index, frames in enumerate(stretches):
+            chosen = _feature_rows(frames, features.shape[0])
+            rows.append(chosen)
+            if chosen.size:
+                by_length[chosen.size].append(index)
+        found: list[Embedding | None] = [None] * len(stretches)
+        for length, members in sorted(by_length.items()):
+            size = max(1, _BATCH_FRAMES // length)
+            for first in range(0, len(members), size):
+                batch = members[first : first + size]
+                for index, vector in zip(
+                    batch, self._run(features, [rows[i] for i in batch]), strict=True
+                ):
+                    found[index] = vector
+        return found
+
+    def _run(self, features: Tensor, rows: list[npt.NDArray[np.int64]]) -> list[Embedding | None]:
+        import torch
+
+        with torch.inference_mode():
+            batch = features[torch.from_numpy(np.stack(rows))]
+            vectors = self._network(batch - batch.mean(dim=1, keepdim=True)).numpy()
+        return [unit_length(vector) for vector in vectors]
+
+
+def unit_length(vector: npt.NDArray[np.float32]) -> Embedding | None:
+    """The vector scaled to length 1; None if it is zero or not finite."""
+    norm = float(np.linalg.norm(vector))
+    if not np.isfinite(norm) or norm == 0.0:
+        return None
+    scaled: Embedding = (vector / norm).astype(np.float32)
+    return scaled
+
+
+def _feature_rows(frames: npt.NDArray[np.int64], num_features: int) -> npt.NDArray[np.int64]:
+    """Features whose middle lies in the frames: the middle ones, as many as a length allows."""
+    wanted = np.zeros(int(frames[-1]) + 2 if frames.size else 1, dtype=np.bool_)
+    wanted[frames] = True
+    middles = np.arange(num_features) * fbank.HOP_SAMPLES + fbank.WINDOW_SAMPLES // 2
+    rows = np.flatnonzero(wanted[np.minimum(middles // FRAME_SAMPLES, wanted.size - 1)])
+    length = max((size for size in LENGTHS_FRAMES if size <= rows.size), default=0)
+    first = (rows.size - length) // 2
+    return rows[first : first + length]

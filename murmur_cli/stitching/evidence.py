@@ -1,0 +1,70 @@
+"""Why each local voice got its speaker: the similarities behind the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from murmur_cli.stitching.local_voice import LocalVoice
+from murmur_cli.types import StitchDecision
+from murmur_cli.voice_clustering import Labels, Vectors
+
+_MIN_WEIGHT_S = 0.1
+
+
+def decide(
+    voices: Sequence[LocalVoice], groups: Labels, names: Sequence[str]
+) -> tuple[StitchDecision, ...]:
+    """One decision for each voice, in the order of the voices.
+
+    A voice is compared with the centre of its speaker's other voices and with the centres of
+    the other speakers. Without an embedding there is nothing to compare.
+    """
+    dimension = max(
+        (voice.embedding.size for voice in voices if voice.embedding is not None), default=1
+    )
+    weighted = np.array([_weighted(voice, dimension) for voice in voices])
+    sums = np.zeros((len(names), dimension))
+    np.add.at(sums, groups, weighted)
+    return tuple(
+        _decision(voice, int(group), own, sums, names)
+        for voice, group, own in zip(voices, groups, weighted, strict=True)
+    )
+
+
+def _weighted(voice: LocalVoice, dimension: int) -> Vectors:
+    if voice.embedding is None:
+        return np.zeros(dimension)
+    weighted: Vectors = voice.embedding.astype(np.float64) * max(voice.clean_s, _MIN_WEIGHT_S)
+    return weighted
+
+
+def _decision(
+    voice: LocalVoice, group: int, own: Vectors, sums: Vectors, names: Sequence[str]
+) -> StitchDecision:
+    similarity = _cosine(own, sums[group] - own)
+    others = [
+        (value, other)
+        for other in range(len(names))
+        if other != group and (value := _cosine(own, sums[other])) is not None
+    ]
+    best = max(others, key=lambda pair: (pair[0], -pair[1]), default=None)
+    return StitchDecision(
+        chunk_index=voice.chunk_index,
+        local_speaker=voice.local_speaker,
+        speaker=names[group],
+        clean_s=voice.clean_s,
+        similarity=similarity,
+        runner_up=None if best is None else names[best[1]],
+        runner_up_similarity=None if best is None else best[0],
+        margin=None if best is None or similarity is None else similarity - best[0],
+    )
+
+
+def _cosine(left: Vectors, right: Vectors) -> float | None:
+    """Cosine of two vectors; None if one of them is zero up to rounding."""
+    norms = float(np.linalg.norm(left)), float(np.linalg.norm(right))
+    if min(norms) < 1e-9:
+        return None
+    return float(np.clip(left @ right / (norms[0] * norms[1]), -1.0, 1.0))

@@ -1,0 +1,76 @@
+"""A local speaker with its turns, in an order that no numbering can change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from murmur_cli.types import ChunkDiarization, Embedding, LocalSpeaker, TimeSpan
+
+
+@dataclass(frozen=True, slots=True)
+class LocalVoice:
+    """One (chunk, local speaker) that talks.
+
+    `embedding` has unit length; None if the diarizer gave none, or one that is zero or not
+    finite. `turns` are sorted and never empty.
+    """
+
+    chunk_index: int
+    local_speaker: int
+    clean_s: float
+    embedding: Embedding | None
+    turns: tuple[TimeSpan, ...]
+
+    @property
+    def talk_s(self) -> float:
+        """Seconds of all turns."""
+        return sum(turn.duration_s for turn in self.turns)
+
+    def gap_s(self, other: LocalVoice) -> float:
+        """Seconds between the nearest turns of the two."""
+        return min(mine.gap_s(theirs) for mine in self.turns for theirs in other.turns)
+
+
+def collect_voices(chunks: Iterable[ChunkDiarization]) -> list[LocalVoice]:
+    """Local speakers of all chunks by time of speech; those without a turn are left out.
+
+    The order depends on what was said when, not on the order of the chunks or on the numbers
+    of local speakers.
+    """
+    voices = [voice for chunk in chunks for voice in _voices_of(chunk)]
+    return sorted(voices, key=_by_time)
+
+
+def _voices_of(chunk: ChunkDiarization) -> list[LocalVoice]:
+    turns: dict[int, list[TimeSpan]] = defaultdict(list)
+    for turn in chunk.turns:
+        turns[turn.local_speaker].append(turn.span)
+    known = {speaker.local_speaker: speaker for speaker in chunk.speakers}
+    voices = []
+    for number, spans in turns.items():
+        unknown = LocalSpeaker(chunk.chunk_index, number, 0.0, None)
+        speaker = known.get(number, unknown)
+        vector = _usable(speaker.embedding)
+        voices.append(
+            LocalVoice(chunk.chunk_index, number, speaker.clean_s, vector, tuple(sorted(spans)))
+        )
+    return voices
+
+
+def _usable(embedding: Embedding | None) -> Embedding | None:
+    if embedding is None:
+        return None
+    norm = float(np.linalg.norm(embedding))
+    if not np.isfinite(norm) or norm == 0.0:
+        return None
+    scaled: Embedding = embedding / np.float32(norm)
+    return scaled
+
+
+def _by_time(voice: LocalVoice) -> tuple[tuple[TimeSpan, ...], int, bytes]:
+    vector = b"" if voice.embedding is None else voice.embedding.tobytes()
+    return voice.turns, voice.chunk_index, vector

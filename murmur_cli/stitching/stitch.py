@@ -1,0 +1,146 @@
+"""From the voices of chunks to the speakers of a recording."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from murmur_cli.stitching.evidence import decide
+from murmur_cli.stitching.local_voice import LocalVoice, collect_voices
+from murmur_cli.types import (
+    ChunkDiarization,
+    SpeakerHints,
+    SpeakerTimeline,
+    SpeakerTurn,
+    TimeSpan,
+)
+from murmur_cli.voice_clustering import Labels, group_voices
+
+SAME_SPEAKER_COSINE = 0.5
+"""Least cosine of two groups of voices that are one speaker."""
+
+MIN_VOICE_S = 3.0
+"""A voice without a usable embedding that talks at least this long is a speaker of its own."""
+
+_MIN_WEIGHT_S = 0.1
+
+
+def stitch(chunks: Sequence[ChunkDiarization], hints: SpeakerHints) -> SpeakerTimeline:
+    """Global speakers of a recording.
+
+    Local voices are grouped by their embeddings, weighted by clean seconds; two voices of one
+    chunk never become one speaker. Voices without an embedding (None, NaN, zero) follow: one
+    that talks under 3 s joins the speaker who talks nearest in time and has no other voice in
+    that chunk; else it is a speaker of its own. Hints are obeyed as far as the chunks allow:
+    `maximum` joins voices below the usual similarity, `minimum` keeps apart what would be one;
+    what is not possible is said in `warnings`.
+
+    The result does not depend on the order of `chunks` nor on the numbers of local speakers.
+    Labels are SPEAKER_00 … in order of first speech.
+
+    Args:
+        chunks: one for each chunk; turns count from the start of the recording.
+        hints: number of speakers as far as the user knows.
+    """
+    voices = collect_voices(chunks)
+    if not voices:
+        return SpeakerTimeline((), (), (), _shortfall(0, hints))
+    groups = _groups(voices, hints)
+    names = tuple(f"SPEAKER_{number:02d}" for number in range(int(groups.max()) + 1))
+    return SpeakerTimeline(
+        turns=_turns(voices, groups, names),
+        speakers=names,
+        decisions=decide(voices, groups, names),
+        warnings=_shortfall(len(names), hints),
+    )
+
+
+def _groups(voices: Sequence[LocalVoice], hints: SpeakerHints) -> Labels:
+    """Global number of each voice; 0 is who speaks first, since voices are in time order."""
+    minimum = hints.minimum if hints.exact is None else hints.exact
+    maximum = hints.maximum if hints.exact is None else hints.exact
+    labels: Labels = np.full(len(voices), -1)
+    embedded = [row for row, voice in enumerate(voices) if voice.embedding is not None]
+    if embedded:
+        chunk = np.array([voices[row].chunk_index for row in embedded])
+        labels[embedded] = group_voices(
+            np.array([voices[row].embedding for row in embedded], dtype=np.float64),
+            np.array([max(voices[row].clean_s, _MIN_WEIGHT_S) for row in embedded]),
+            chunk[:, None] == chunk[None, :],
+            threshold=SAME_SPEAKER_COSINE,
+            minimum=minimum or 1,
+            maximum=maximum,
+        )
+    _place_unembedded(voices, labels, minimum or 1, maximum)
+    return _in_order_of_first_member(labels)
+
+
+def _place_unembedded(
+    voices: Sequence[LocalVoice], labels: Labels, minimum: int, maximum: int | None
+) -> None:
+    """Give the voices without an embedding a group, the longest first."""
+    loose = [row for row, voice in enumerate(voices) if voice.embedding is None]
+    for row in sorted(loose, key=lambda row: (-voices[row].talk_s, row)):
+        groups = int(labels.max(initial=-1)) + 1
+        nearest = _nearest_in_time(voices, labels, row)
+        wanted = voices[row].talk_s >= MIN_VOICE_S or groups < minimum
+        allowed = maximum is None or groups < maximum
+        labels[row] = groups if nearest is None or (wanted and allowed) else nearest
+
+
+def _nearest_in_time(voices: Sequence[LocalVoice], labels: Labels, row: int) -> int | None:
+    """Group of another chunk only that talks nearest to a voice; None if there is none."""
+    voice = voices[row]
+    same_chunk = {
+        int(labels[other])
+        for other, candidate in enumerate(voices)
+        if candidate.chunk_index == voice.chunk_index
+    }
+    candidates = [
+        (voice.gap_s(voices[other]), other)
+        for other in range(len(voices))
+        if labels[other] >= 0 and int(labels[other]) not in same_chunk
+    ]
+    return int(labels[min(candidates)[1]]) if candidates else None
+
+
+def _in_order_of_first_member(labels: Labels) -> Labels:
+    number: dict[int, int] = {}
+    return np.array([number.setdefault(int(label), len(number)) for label in labels])
+
+
+def _turns(
+    voices: Sequence[LocalVoice], groups: Labels, names: Sequence[str]
+) -> tuple[SpeakerTurn, ...]:
+    """Turns of all speakers in time order; those of one speaker that touch are one."""
+    spans: dict[str, list[TimeSpan]] = defaultdict(list)
+    for voice, group in zip(voices, groups, strict=True):
+        spans[names[int(group)]].extend(voice.turns)
+    return tuple(sorted(SpeakerTurn(span, name) for name in names for span in _joined(spans[name])))
+
+
+def _joined(spans: Sequence[TimeSpan]) -> list[TimeSpan]:
+    joined: list[TimeSpan] = []
+    for span in sorted(spans):
+        if joined and span.start_s <= joined[-1].end_s:
+            joined[-1] = TimeSpan(joined[-1].start_s, max(joined[-1].end_s, span.end_s))
+        else:
+            joined.append(span)
+    return joined
+
+
+def _shortfall(found: int, hints: SpeakerHints) -> tuple[str, ...]:
+    """One line if the number of speakers is not what the user asked for."""
+    minimum = hints.minimum if hints.exact is None else hints.exact
+    maximum = hints.maximum if hints.exact is None else hints.exact
+    asked = "--speakers" if hints.exact is not None else None
+    if minimum is not None and found < minimum:
+        return (f"{asked or '--min-speakers'} {minimum}: only {found} different voices were found",)
+    if maximum is not None and found > maximum:
+        return (
+            f"{asked or '--max-speakers'} {maximum}: {found} speakers are kept, because that "
+            "many talk in one chunk or no two of them can be joined",
+        )
+    return ()
