@@ -1,0 +1,37 @@
+"""Consoles for people: data on standard output, everything else on standard error.
+
+Text is printed as it is: file names may hold brackets and colons, so rich's markup and emoji
+codes are off; style goes through `rich.text.Text`. Off a terminal there are no escape codes and
+no line is broken. `NO_COLOR` is obeyed by rich.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+UNBROKEN_COLUMNS = 100_000
+"""Width off a terminal: a line is one line, however long a path in it is."""
+
+
+def stdout_console() -> Console:
+    """Console on standard output, for data that was asked for."""
+    return _console(stderr=False)
+
+
+def stderr_console() -> Console:
+    """Console on standard error, for progress, notes and errors."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(
+        stderr=stderr,
+        force_terminal=is_terminal,
+        width=None if is_terminal else UNBROKEN_COLUMNS,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
