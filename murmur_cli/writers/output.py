@@ -21,7 +21,7 @@ def check_directory(directory: Path) -> None:
     Raises:
         UsageError: it is a file, cannot be created or cannot be written to.
     """
-    if directory.exists() and not directory.is_dir():
+    if directory.is_file():
         raise UsageError(f"output folder {directory} is a file; give a folder to -o")
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -46,13 +46,10 @@ def check_inputs_kept(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
     Raises:
         UsageError: an output is the same file as an input, also through links or letter case.
     """
-    outputs = [path for path in outputs if path.exists()]
-    if not outputs:
-        return
-    places = {_place(path): path for path in inputs if path.exists()}
+    places = {_place(path): path for path in inputs}
     for output in outputs:
-        taken = places.get(_place(output))
-        if taken is not None:
+        place = _place(output)
+        if place is not None and (taken := places.get(place)) is not None:
             raise UsageError(
                 f"output {output} would overwrite the input {taken}; give another folder with -o"
             )
@@ -107,6 +104,10 @@ def _temporary_path(directory: Path) -> Path:
     return directory / f".murmur-{secrets.token_hex(8)}.tmp"
 
 
-def _place(path: Path) -> tuple[int, int]:
-    status = path.stat()
+def _place(path: Path) -> tuple[int, int] | None:
+    """Which file this is, whatever its name; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
     return status.st_dev, status.st_ino
