@@ -81,7 +81,8 @@ def read_silero_weights() -> dict[str, Tensor]:
         with warnings.catch_warnings():
             # The format is deprecated; the package ships no other with these weights.
             warnings.simplefilter("ignore")
-            tensors = torch.jit.load(str(path), map_location="cpu").state_dict()
+            model = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call] # torch leaves it untyped
+            tensors = model.state_dict()
     except RuntimeError as error:
         raise ModelError(f"{path} is damaged; reinstall it: pip install -I {PACKAGE}") from error
     try:
