@@ -18,8 +18,6 @@ def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence
     if console.is_terminal:
         table = Table(
             box=box.SIMPLE_HEAD,
-            title=title,
-            title_justify="left",
             pad_edge=False,
             padding=(0, 1, 0, 0),
         )

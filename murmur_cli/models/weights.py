@@ -85,7 +85,15 @@ def packaged_file(name: str) -> WeightFile:
     if name not in PACKAGED_FILES:
         known = ", ".join(sorted(PACKAGED_FILES))
         raise ModelError(f"no packaged weights are called {name!r}; known: {known}")
-    spec = PACKAGED_FILES[name]
+    return checked_file(name, PACKAGED_FILES[name])
+
+
+def checked_file(name: str, spec: PackagedFile) -> WeightFile:
+    """The file of `spec`, called `name`, with its bytes checked.
+
+    Raises:
+        ModelError: as `packaged_file`.
+    """
     path = locate(name, spec)
     try:
         found = sha256_of_file(path)
