@@ -75,7 +75,7 @@ class SileroVad:
     def _network(self) -> SileroNetwork:
         from murmur_cli.vad.silero_network import SileroNetwork
 
-        return SileroNetwork.from_weights(read_silero_weights())
+        return SileroNetwork(read_silero_weights())
 
     @property
     def _rule(self) -> SpeechRule:

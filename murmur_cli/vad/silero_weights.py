@@ -27,7 +27,7 @@ SOURCE_PREFIX = "_model."
 """The model for 16 kHz; the file holds one for 8 kHz beside it."""
 
 SOURCE_NAMES = {
-    "stft.forward_basis_buffer": "stft_conv.weight",
+    "stft.forward_basis_buffer": "stft.weight",
     **{
         f"encoder.{index}.reparam_conv.{kind}": f"conv{index + 1}.{kind}"
         for index in range(4)
@@ -37,8 +37,8 @@ SOURCE_NAMES = {
         f"decoder.rnn.{kind}": f"lstm.{kind}_l0"
         for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     },
-    "decoder.decoder.2.weight": "final_conv.weight",
-    "decoder.decoder.2.bias": "final_conv.bias",
+    "decoder.decoder.2.weight": "output.weight",
+    "decoder.decoder.2.bias": "output.bias",
 }
 """Names in the package's model -> names in `SileroNetwork`."""
 
