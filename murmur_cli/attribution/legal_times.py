@@ -42,7 +42,7 @@ def legal_words(words: Sequence[Word], duration_s: float) -> list[LegalWord]:
     starts_s = [_clamp(word.span.start_s, duration_s) for word in words]
     ends_s = [_clamp(word.span.end_s, duration_s) for word in words]
     weights = [max(1, len(word.text)) for word in words]
-    _put_in_order(starts_s, weights)
+    _put_in_order(starts_s, ends_s, weights)
     _share_places(starts_s, ends_s, weights, duration_s)
     step_s = min(MIN_WORD_S, duration_s / (len(words) + 1))
     _keep_apart(starts_s, step_s, duration_s)
@@ -77,7 +77,7 @@ def _is_outside(span: TimeSpan, duration_s: float) -> bool:
     return span.start_s < -_TOLERANCE_S or span.end_s > duration_s + _TOLERANCE_S
 
 
-def _put_in_order(starts_s: list[float], weights: Sequence[int]) -> None:
+def _put_in_order(starts_s: list[float], ends_s: list[float], weights: Sequence[int]) -> None:
     """Move the starts that break the order between those that keep it.
 
     The longest run of starts in order is kept, so one wild time does not push all that follow.
@@ -96,6 +96,7 @@ def _put_in_order(starts_s: list[float], weights: Sequence[int]) -> None:
         for at in inside:
             starts_s[at] = low_s + (high_s - low_s) * done / total
             done += weights[at]
+            ends_s[at] = low_s + (high_s - low_s) * done / total
 
 
 def _longest_in_order(values: Sequence[float]) -> list[int]:

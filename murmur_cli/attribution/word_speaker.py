@@ -20,24 +20,34 @@ _NEIGHBOUR_S = 1.0
 """A word decides for the next only across a pause shorter than this."""
 
 
-def word_speakers(spans: Sequence[TimeSpan], index: SpeakerIndex) -> list[str | None]:
+def word_speakers(
+    spans: Sequence[TimeSpan], opens_segment: Sequence[bool], index: SpeakerIndex
+) -> list[str | None]:
     """One speaker per word, None where no turn is near.
 
     A word goes to the speaker who talks most during it. Where several talk equally long (speech
-    overlaps), it keeps the speaker of the word before, else that of the word after, else the
-    first by name: a change inside an overlap needs evidence.
+    overlaps) a change needs evidence: the word follows the words before it in its segment, else
+    those after it, else the words of the segment before, else it takes the first by name.
+    `opens_segment` marks words with which the recogniser began a segment.
     """
     candidates = [_candidates(span, index) for span in spans]
     speakers: list[str | None] = [names[0] if len(names) == 1 else None for names in candidates]
-    to_the_end, to_the_start = range(1, len(spans)), range(len(spans) - 2, -1, -1)
-    for step, order in ((-1, to_the_end), (1, to_the_start)):
-        for at in order:
-            if speakers[at] is None:
-                speakers[at] = _handed_on(speakers, candidates, spans, at + step, at)
+
+    def follow(known: int, asked: int) -> None:
+        near = spans[known].gap_s(spans[asked]) < _NEIGHBOUR_S
+        if speakers[asked] is None and near and speakers[known] in candidates[asked]:
+            speakers[asked] = speakers[known]
+
+    inside = [at for at in range(1, len(spans)) if not opens_segment[at]]
+    for at in inside:
+        follow(at - 1, at)
+    for at in reversed(inside):
+        follow(at, at - 1)
     for at, names in enumerate(candidates):
+        if at:
+            follow(at - 1, at)
         if speakers[at] is None and names:
-            before = _handed_on(speakers, candidates, spans, at - 1, at) if at else None
-            speakers[at] = before or names[0]
+            speakers[at] = names[0]
     return speakers
 
 
@@ -51,15 +61,3 @@ def _candidates(span: TimeSpan, index: SpeakerIndex) -> list[str]:
     if least_s > MAX_DISTANCE_S:
         return []
     return [name for name, gap_s in gaps_s.items() if gap_s <= least_s + TIE_S]
-
-
-def _handed_on(
-    speakers: Sequence[str | None],
-    candidates: Sequence[Sequence[str]],
-    spans: Sequence[TimeSpan],
-    known: int,
-    asked: int,
-) -> str | None:
-    """The speaker of the word `known`, if the word `asked` beside it may be theirs too."""
-    near = spans[known].gap_s(spans[asked]) < _NEIGHBOUR_S
-    return speakers[known] if near and speakers[known] in candidates[asked] else None

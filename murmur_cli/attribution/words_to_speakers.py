@@ -20,10 +20,14 @@ _CLOSING = "\"'”’)]」』）"
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A word with what its segment said; `may_end` where the recogniser ended a sentence."""
+    """A word with what its segment said.
+
+    `opens` where the recogniser began a segment, `may_end` where it ended one with a sentence.
+    """
 
     word: Word
     source: Segment
+    opens: bool
     may_end: bool
     flags: frozenset[Flag]
 
@@ -43,7 +47,8 @@ def attribute(
     speakers: list[str | None] = [None] * len(placed)
     if timeline is not None and timeline.turns:
         spans = [item.word.span for item in placed]
-        speakers = word_speakers(spans, SpeakerIndex(timeline.turns))
+        opens = [item.opens for item in placed]
+        speakers = word_speakers(spans, opens, SpeakerIndex(timeline.turns))
     words = without_overlap(
         [
             replace(item.word, speaker=speaker)
@@ -66,6 +71,7 @@ def _placed(chunks: Sequence[ChunkTranscript], duration_s: float) -> list[_Place
         _Placed(
             item.word,
             source,
+            opens=at == 0,
             may_end=at == len(source.words) - 1 and _ends_sentence(item.word.text),
             flags=frozenset(source.flags)
             | ({Flag.TIME_OUT_OF_RANGE} if item.out_of_range else frozenset()),

@@ -15,6 +15,7 @@ from murmur_cli.types import Segment, TimeSpan
 from murmur_cli.writers.atom import atoms_of, join_atoms
 from murmur_cli.writers.clock import span_ms
 from murmur_cli.writers.cue_cuts import MAX_COLUMNS_PER_S, MAX_CUE_S, MIN_CUE_S, best_cuts
+from murmur_cli.writers.field import one_line
 from murmur_cli.writers.line_break import MeasuredText, measure
 from murmur_cli.writers.script import display_width, is_right_to_left
 from murmur_cli.writers.speaker_run import speaker_runs
@@ -51,17 +52,15 @@ def lay_out(segments: Sequence[Segment], duration_s: float) -> list[Cue]:
 
 
 def _tag(speaker: str | None, text: str) -> str:
-    if speaker is None:
+    name = one_line(speaker or "")
+    if not name:
         return ""
-    if is_right_to_left(text):
-        # First-strong isolate: a Latin name must not turn the line's direction.
-        return f"\u2068{speaker}\u2069: "
-    return f"{speaker}: "
+    # First-strong isolate: a Latin name must not turn the direction of a right-to-left line.
+    return f"\u2068{name}\u2069: " if is_right_to_left(text) else f"{name}: "
 
 
 def _cue(text: MeasuredText, start: int, end: int, tag: str) -> Cue:
     cut = text.line_break(start, end)
-    assert cut is not None, "the search offers only cues that fit"
     first, second = join_atoms(text.atoms[start:cut]), join_atoms(text.atoms[cut:end])
     lines = ((tag if start == 0 else "") + first, second)
     end_s = max(atom.span.end_s for atom in text.atoms[start:end])

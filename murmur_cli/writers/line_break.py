@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -10,10 +11,9 @@ from murmur_cli.writers.atom import Atom
 from murmur_cli.writers.script import ends_clause, ends_sentence
 
 MAX_LINE_COLUMNS = 42
-MAX_LINES = 2
 
 # Cost of a break after an atom, in columns of unevenness that are as bad.
-_SENTENCE_BREAK, _CLAUSE_BREAK, _WORD_BREAK = 0.0, 6.0, 14.0
+_SENTENCE_BREAK, _CLAUSE_BREAK, _WORD_BREAK = 0.0, 3.0, 14.0
 _TAG_ALONE = 100.0
 
 
@@ -40,29 +40,35 @@ class MeasuredText:
         """Columns of atoms start..end on one line, without the speaker's name."""
         return self.columns_before[end] - self.columns_before[start] - self._lead(start)
 
-    def line_break(self, start: int, end: int) -> int | None:
-        """First atom of the second line for a cue of these atoms.
+    def fits(self, start: int, end: int) -> bool:
+        """Whether two lines hold these atoms, as `line_break` would set them."""
+        tag = self.tag_columns if start == 0 else 0
+        if end - start == 1 or tag + self.columns(start, end) <= MAX_LINE_COLUMNS:
+            return True
+        # As many atoms as the first line holds; one that is wider than the line needs it whole.
+        room = MAX_LINE_COLUMNS - tag + self.columns_before[start] + self._lead(start)
+        cut = bisect_right(self.columns_before, room, lo=start, hi=end) - 1
+        cut = max(cut, start if tag else start + 1)
+        return not self._too_wide(self.columns(cut, end), end - cut)
 
-        It is `end` if one line does, `start` if the speaker's name needs a line for itself, and
-        None if two lines are too few. Of the breaks that fit, a clause's end is preferred, then
-        lines of like length.
+    def line_break(self, start: int, end: int) -> int:
+        """First atom of the second line for a cue of these atoms, which must fit.
+
+        It is `end` if one line does and `start` if the speaker's name needs a line for itself.
+        Of the breaks that fit, a clause's end is preferred, then lines of like length.
         """
         tag = self.tag_columns if start == 0 else 0
-        total = tag + self.columns(start, end)
-        if total <= MAX_LINE_COLUMNS or (end - start == 1 and not tag):
+        if tag + self.columns(start, end) <= MAX_LINE_COLUMNS or (end - start == 1 and not tag):
             return end
-        if total > MAX_LINES * MAX_LINE_COLUMNS and end - start > MAX_LINES:
-            return None
         best: tuple[float, int] | None = None
         for cut in range(start if tag else start + 1, end):
             first, second = tag + self._first_columns(start, cut), self.columns(cut, end)
             if self._too_wide(first, cut - start + bool(tag)) or self._too_wide(second, end - cut):
                 continue
             cost = self.break_costs[cut - 1] if cut > start else _TAG_ALONE
-            score = abs(first - second) + cost
-            if best is None or score < best[0]:
-                best = (score, cut)
-        return best[1] if best else None
+            best = min(best or (float("inf"), end), (abs(first - second) + cost, cut))
+        assert best is not None, "the atoms do not fit in two lines"
+        return best[1]
 
     def _first_columns(self, start: int, cut: int) -> int:
         return self.columns(start, cut) if cut > start else 0

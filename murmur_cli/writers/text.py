@@ -22,4 +22,4 @@ def render(transcript: Transcript) -> str:
 def _paragraph(run: SpeakerRun) -> str:
     start_ms, _ = span_ms(run.span)
     speaker = f"{run.speaker}: " if run.speaker is not None else ""
-    return f"[{whole_clock(start_ms // 1000)}] {speaker}{one_line(join_words(run.words))}\n"
+    return f"[{whole_clock(start_ms // 1000)}] {one_line(speaker + join_words(run.words))}\n"

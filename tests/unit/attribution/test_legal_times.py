@@ -52,7 +52,7 @@ def test_legal_words_when_one_start_runs_ahead_then_only_that_word_moves():
     times = _times([("a", 1.0, 1.5), ("b", 25.0, 25.5), ("c", 3.0, 3.5), ("d", 4.0, 4.5)])
     assert times[0] == (1.0, 1.5)
     assert times[2:] == [(3.0, 3.5), (4.0, 4.5)]
-    assert times[1][0] == 2.0
+    assert times[1] == (2.0, 3.0)
 
 
 def test_legal_words_when_last_start_goes_back_then_starts_increase():

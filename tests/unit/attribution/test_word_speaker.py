@@ -4,9 +4,10 @@ from murmur_cli.types import TimeSpan
 from support.factories import make_timeline
 
 
-def _speakers(words, *turns):
+def _speakers(words, *turns, opens=(0,)):
     index = SpeakerIndex(make_timeline(*turns).turns)
-    return word_speakers([TimeSpan(*word) for word in words], index)
+    opens_segment = [at in opens for at in range(len(words))]
+    return word_speakers([TimeSpan(*word) for word in words], opens_segment, index)
 
 
 def test_word_speakers_when_one_overlaps_more_then_that_one():
@@ -45,6 +46,14 @@ def test_word_speakers_when_turns_change_inside_overlap_then_changes_once():
     # A 0-2, B 1-3: words at 1.0-2.0 stay with A, then B.
     words = [(0.5, 0.9), (1.1, 1.4), (1.5, 1.9), (2.1, 2.5)]
     assert _speakers(words, (0.0, 2.0, "A"), (1.0, 3.0, "B")) == ["A", "A", "A", "B"]
+
+
+def test_word_speakers_when_segment_opens_in_overlap_then_follows_its_own_words():
+    words = [(0.5, 0.9), (1.1, 1.4), (1.5, 1.9), (2.1, 2.5)]
+    turns = (0.0, 2.0, "A"), (1.0, 3.0, "B")
+    assert _speakers(words, *turns, opens=(0, 1)) == ["A", "B", "B", "B"]
+    # A segment that lies wholly in the overlap follows the one before.
+    assert _speakers(words, *turns, opens=(0, 1, 3)) == ["A", "A", "A", "B"]
 
 
 def test_word_speakers_when_outside_every_turn_then_nearest():
