@@ -1,0 +1,42 @@
+"""A Whisper folder -> a backend that is ready to transcribe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from transformers import WhisperForConditionalGeneration
+
+from murmur_cli.asr.whisper.backend import WHISPER_RATES, WhisperBackend, WhisperOptions
+from murmur_cli.asr.whisper.tokens import load_tokens
+from murmur_cli.engine.policies.registry import build_policy
+from murmur_cli.errors import ModelError
+from murmur_cli.types import ModelIdentity
+
+
+def load_whisper(
+    folder: Path,
+    identity: ModelIdentity,
+    *,
+    device: str,
+    evict: str,
+    evict_options: dict[str, str],
+    options: WhisperOptions,
+) -> WhisperBackend:
+    """Load a Whisper model of transformers from a local folder.
+
+    Raises:
+        ModelError: the folder does not hold a Whisper model that transformers can read.
+        UsageError: the policy or its options are wrong, or the model lacks the language or task.
+    """
+    policy = build_policy(evict, evict_options, WHISPER_RATES)
+    tokens = load_tokens(folder)
+    dtype = torch.float32 if device == "cpu" else torch.float16
+    try:
+        model = WhisperForConditionalGeneration.from_pretrained(
+            folder, dtype=dtype, local_files_only=True, attn_implementation="sdpa"
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"model folder {folder}: cannot load as Whisper: {line}") from None
+    return WhisperBackend(model.eval().to(device), tokens, identity, policy, options)

@@ -1,0 +1,123 @@
+"""Whisper's special tokens and its text, from the model's own files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from murmur_cli.errors import ModelError, UsageError
+
+TIMESTAMP_STEP_S = 0.02
+"""Whisper's timestamps count in steps of 20 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhisperTokens:
+    """Ids of one Whisper vocabulary.
+
+    Attributes:
+        start, end: start of transcript, end of text.
+        no_speech: the token whose probability after `start` says that nobody speaks.
+        timestamp_begin: id of <|0.00|>; all ids from here on are timestamps.
+        languages: code -> id; empty for English-only models.
+        tasks: 'transcribe', 'translate' -> id; empty for English-only models.
+        suppressed: ids never decoded as text.
+        suppressed_first: ids not decoded as the first text token.
+        max_initial_timestamp: highest step of the first timestamp.
+        alignment_heads: (layer, head) pairs whose cross-attention follows the audio.
+    """
+
+    start: int
+    end: int
+    no_speech: int
+    timestamp_begin: int
+    languages: dict[str, int]
+    tasks: dict[str, int]
+    suppressed: tuple[int, ...]
+    suppressed_first: tuple[int, ...]
+    max_initial_timestamp: int
+    alignment_heads: tuple[tuple[int, int], ...]
+    tokenizer: Tokenizer
+
+    @property
+    def is_multilingual(self) -> bool:
+        """Whether the model knows languages and tasks."""
+        return bool(self.languages)
+
+    def prompt(self, language: str | None, task: str) -> tuple[int, ...]:
+        """Start of transcript, language and task; timestamps are on.
+
+        Raises:
+            UsageError: the model does not know the language or the task.
+        """
+        if not self.is_multilingual:
+            if language not in (None, "en") or task != "transcribe":
+                raise UsageError("this model is English only; choose a multilingual one, e.g. whisper-base")
+            return (self.start,)
+        if language not in self.languages:
+            known = " ".join(sorted(self.languages))
+            raise UsageError(f"--language {language}: unknown to this model; known: {known}")
+        return (self.start, self.languages[language], self.tasks[task])
+
+    def is_timestamp(self, token: int) -> bool:
+        """Whether a token is a time."""
+        return token >= self.timestamp_begin
+
+    def seconds(self, token: int) -> float:
+        """Time of a timestamp token within its window."""
+        return (token - self.timestamp_begin) * TIMESTAMP_STEP_S
+
+    def decode(self, tokens: list[int]) -> str:
+        """Text of text tokens; an unfinished character shows as U+FFFD."""
+        text: str = self.tokenizer.decode(tokens, skip_special_tokens=False)
+        return text
+
+
+def load_tokens(folder: Path) -> WhisperTokens:
+    """Read tokenizer.json and generation_config.json of a Whisper folder.
+
+    Raises:
+        ModelError: a file is missing or is not Whisper's.
+    """
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        facts = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
+        return _from_facts(tokenizer, facts)
+    except FileNotFoundError as error:
+        raise ModelError(f"model folder {folder}: {Path(error.filename).name} is missing") from None
+    except KeyError as error:
+        raise ModelError(
+            f"model folder {folder}: generation_config.json has no {error}; "
+            "it is not a Whisper model or an outdated export"
+        ) from None
+    except Exception as error:  # tokenizers raises bare Exception on a missing or damaged file
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"model folder {folder}: cannot read tokenizer.json: {error}") from None
+
+
+def _from_facts(tokenizer: Tokenizer, facts: dict[str, Any]) -> WhisperTokens:
+    no_timestamps = int(facts["no_timestamps_token_id"])
+    end = facts["eos_token_id"]
+    end = int(end[0] if isinstance(end, list) else end)
+    languages = {key.strip("<|>"): int(value) for key, value in facts.get("lang_to_id", {}).items()}
+    # Everything between end of text and the timestamps is special: never text.
+    specials = range(end + 1, no_timestamps + 1)
+    return WhisperTokens(
+        start=int(facts["decoder_start_token_id"]),
+        end=end,
+        # OpenAI's vocabularies place it just before <|notimestamps|>.
+        no_speech=no_timestamps - 1,
+        timestamp_begin=no_timestamps + 1,
+        languages=languages if facts.get("is_multilingual", bool(languages)) else {},
+        tasks={key: int(value) for key, value in facts.get("task_to_id", {}).items()},
+        suppressed=tuple(sorted({*(facts.get("suppress_tokens") or ()), *specials})),
+        suppressed_first=tuple(facts.get("begin_suppress_tokens") or ()),
+        max_initial_timestamp=int(facts.get("max_initial_timestamp_index") or 50),
+        alignment_heads=tuple((int(layer), int(head)) for layer, head in facts["alignment_heads"]),
+        tokenizer=tokenizer,
+    )

@@ -1,0 +1,141 @@
+"""One finished request of a window -> words in recording time, and how far the text reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from murmur_cli.asr.whisper.segments import TimedText, split_by_timestamps
+from murmur_cli.asr.whisper.tokens import WhisperTokens
+from murmur_cli.asr.whisper.window_time import WindowTime
+from murmur_cli.asr.whisper.word_alignment import token_starts_s
+from murmur_cli.asr.whisper.word_split import split_words
+from murmur_cli.engine.request import Finished, StopReason
+from murmur_cli.types import Flag, SampleSpan, TimeSpan, Word
+
+LOW_MEAN_LOGPROB = -1.0
+"""Whisper's own threshold: below it the text is doubtful."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeardStretch:
+    """Words between two timestamps of the model, and the time that they claim."""
+
+    words: tuple[Word, ...]
+    span: TimeSpan
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOutput:
+    """What one request gave.
+
+    `reached_s` is the time in the window up to which the text answers for the audio.
+    """
+
+    stretches: tuple[HeardStretch, ...]
+    reached_s: float
+    flags: tuple[Flag, ...]
+    mean_logprob: float
+
+
+def read_output(
+    finished: Finished,
+    time: WindowTime,
+    speech: tuple[SampleSpan, ...],
+    tokens: WhisperTokens,
+    language: str | None,
+) -> WindowOutput:
+    """Words with times, cut at a repetition; `speech` (recording samples) bounds the words."""
+    kept = finished.tokens
+    if finished.loop is not None:
+        kept = kept[: finished.loop.start + finished.loop.period]
+    stretches = list(split_by_timestamps(kept, tokens))
+    flags: list[Flag] = []
+    if finished.stop is StopReason.LOOP:
+        flags.append(Flag.LOOP)
+    elif finished.stop is StopReason.LENGTH:
+        flags.append(Flag.LENGTH_LIMIT)
+        if len(stretches) > 1 and stretches[-1].end_s is None:
+            stretches.pop()  # decoded again, whole, by the request for the rest
+    starts_s = np.zeros(len(finished.tokens) + 1)
+    if finished.attention is not None and finished.tokens:
+        starts_s = token_starts_s(finished.attention, time.duration_s)
+    mean_logprob = float(np.mean(finished.logprobs)) if finished.logprobs else 0.0
+    if mean_logprob < LOW_MEAN_LOGPROB:
+        flags.append(Flag.LOW_CONFIDENCE)
+    reached_s = _reached_s(finished, stretches, kept, starts_s, time.duration_s, tokens)
+    heard = tuple(
+        HeardStretch(
+            _words(finished, stretch, starts_s, reached_s, time, speech, tokens, language),
+            time.to_recording(stretch.start_s, _end_s(stretch, reached_s)),
+        )
+        for stretch in stretches
+    )
+    return WindowOutput(
+        tuple(stretch for stretch in heard if stretch.words), reached_s, tuple(flags), mean_logprob
+    )
+
+
+def _end_s(stretch: TimedText, reached_s: float) -> float:
+    end_s = stretch.end_s if stretch.end_s is not None else reached_s
+    return max(end_s, stretch.start_s)
+
+
+def _reached_s(
+    finished: Finished,
+    stretches: list[TimedText],
+    kept: tuple[int, ...],
+    starts_s: npt.NDArray[np.float64],
+    audio_s: float,
+    tokens: WhisperTokens,
+) -> float:
+    if not stretches:
+        return 0.0
+    last = stretches[-1]
+    if last.end_s is not None:
+        times = [tokens.seconds(token) for token in kept if tokens.is_timestamp(token)]
+        return min(max(last.end_s, times[-1] if finished.loop is None else 0.0), audio_s)
+    if finished.stop is StopReason.END:
+        return audio_s
+    # Cut inside a stretch: it reaches to where the next token was heard.
+    return float(min(max(starts_s[last.places[-1] + 1], last.start_s), audio_s))
+
+
+def _words(
+    finished: Finished,
+    stretch: TimedText,
+    starts_s: npt.NDArray[np.float64],
+    reached_s: float,
+    time: WindowTime,
+    speech: tuple[SampleSpan, ...],
+    tokens: WhisperTokens,
+    language: str | None,
+) -> tuple[Word, ...]:
+    end_s = _end_s(stretch, reached_s)
+    words = []
+    text_tokens = [finished.tokens[place] for place in stretch.places]
+    for token_word in split_words(text_tokens, tokens, language):
+        places = [stretch.places[index] for index in token_word.places]
+        first_s = min(max(starts_s[places[0]], stretch.start_s), end_s)
+        last_s = min(max(starts_s[places[-1] + 1], first_s), end_s)
+        span = within_speech(time.to_recording(float(first_s), float(last_s)), speech)
+        probability = float(np.mean([np.exp(finished.logprobs[place]) for place in places]))
+        words.append(Word(token_word.text, span, token_word.space_before, min(probability, 1.0)))
+    return tuple(words)
+
+
+def within_speech(span: TimeSpan, speech: tuple[SampleSpan, ...]) -> TimeSpan:
+    """The word without the silence at its ends.
+
+    The alignment gives a word all frames up to the next token, pauses included. The part of
+    the word in the first speech span that it shares most time with is kept; a word that meets
+    no speech stays as it is.
+    """
+    best = max(
+        (part.time for part in speech), key=lambda part: part.overlap_s(span), default=None
+    )
+    if best is None or best.overlap_s(span) <= 0:
+        return span
+    return TimeSpan(max(span.start_s, best.start_s), min(span.end_s, best.end_s))

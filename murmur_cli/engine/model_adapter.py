@@ -1,0 +1,94 @@
+"""What the engine needs of a model's decoder; one adapter per model family.
+
+The adapter owns the arenas and knows in which cache each region lies. It never decides what
+is read: each step row comes with its selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.regions import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One row of a decode step.
+
+    Attributes:
+        slot: where the row lives.
+        token: the newest output token; its entry is written by this step.
+        prompt_entries: entries before the output region.
+        output_entries: entries of the output region, this token's included.
+        selection: what the step reads.
+    """
+
+    slot: int
+    token: int
+    prompt_entries: int
+    output_entries: int
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True)
+class PrefillOutput:
+    """logits: (rows, vocabulary) float32 after the prompt; one no-speech value per row.
+
+    attention: probe heads' probabilities of the last prompt position, float32
+    (rows, heads, speech entries), None without probes.
+    """
+
+    logits: torch.Tensor
+    no_speech_probability: tuple[float | None, ...]
+    attention: torch.Tensor | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutput:
+    """logits: (rows, vocabulary) float32. attention: like PrefillOutput's, zeros where unread."""
+
+    logits: torch.Tensor
+    attention: torch.Tensor | None
+
+
+class DecoderAdapter(Protocol):
+    """A model's decoder over the engine's slots."""
+
+    @property
+    def end_token(self) -> int:
+        """Token that ends the output."""
+
+    @property
+    def bytes_per_entry(self) -> int:
+        """Bytes of key and value of one entry over all layers and heads."""
+
+    @property
+    def max_entries(self) -> int:
+        """Most prompt and output tokens together."""
+
+    def open(self, slots: int, bound: OutputBound | None) -> None:
+        """Allocate the arenas."""
+
+    def load(self, slots: Sequence[int], sources: Sequence[Any]) -> tuple[int, ...]:
+        """Fill the speech region of slots; returns its entries for each."""
+
+    def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
+        """Run prompts of equal length into their slots."""
+
+    def step(self, rows: Sequence[StepRow]) -> StepOutput:
+        """One token for each row; rows are in ascending order of slots."""
+
+
+class TokenRule(Protocol):
+    """Rules of decoding that a backend lays on the logits."""
+
+    def restrict(self, logits: torch.Tensor, outputs: Sequence[Sequence[int]]) -> None:
+        """Set forbidden tokens to -inf in place. logits (rows, vocabulary); outputs so far."""
+
+    def is_text(self, token: int) -> bool:
+        """Whether the loop guard counts this token."""
