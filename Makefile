@@ -1,0 +1,64 @@
+# `make run` and `make test` need nothing but make and python3 ≥ 3.11 with venv; the first of
+# either sets up .venv (several minutes, about 7 GB, packages from the configured index).
+
+PYTHON ?= python3
+AUDIO ?=
+ARGS ?=
+
+SHELL := /bin/sh
+BIN := .venv/bin
+STAMP := .venv/.set-up
+CONSTRAINTS := .ci/constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-slow test-gpu lint golden clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
+	do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+setup: $(STAMP) ## make .venv with everything; again when pyproject.toml or the constraints change
+
+$(STAMP): pyproject.toml $(CONSTRAINTS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "murmur needs python 3.11 or newer; set PYTHON, such as: make setup PYTHON=python3.12" >&2; exit 1; }
+	@echo "setting up .venv; the first time this takes several minutes" >&2
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[embedded,dev]'
+	@touch $(STAMP)
+
+# The sample is a real conversation of two that pyannote.audio ships; its package is not imported.
+FIND_SAMPLE := import importlib.util, pathlib; \
+folders = importlib.util.find_spec("pyannote").submodule_search_locations; \
+paths = [pathlib.Path(f) / "audio/sample/sample.wav" for f in folders]; \
+print(next(p for p in paths if p.is_file()))
+
+run: export RUN_AUDIO := $(AUDIO)
+run: $(STAMP) ## transcribe AUDIO="path …" (default: the packaged sample) into out/; more flags: ARGS="…"
+	@if [ -z "$$RUN_AUDIO" ]; then set -- "$$($(BIN)/python -c '$(FIND_SAMPLE)')"; \
+	elif [ -e "$$RUN_AUDIO" ]; then set -- "$$RUN_AUDIO"; \
+	else set -- $$RUN_AUDIO; fi; \
+	exec $(BIN)/murmur transcribe "$$@" -o out --format json,rttm,srt,txt $(ARGS)
+
+test: $(STAMP) ## the tests that CI runs
+	@$(BIN)/pytest
+
+test-slow: $(STAMP) ## evidence that takes minutes
+	@$(BIN)/pytest -m slow
+
+test-gpu: $(STAMP) ## compiled kernels on a CUDA device
+	@$(BIN)/pytest -m gpu
+
+lint: $(STAMP) ## ruff, mypy and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+golden: $(STAMP) ## write the expected files of tests/golden anew; review the diff
+	@$(BIN)/pytest tests/golden --refresh-golden
+	@git --no-pager diff --stat -- tests/golden
+
+clean: ## remove caches, build leftovers and out/, but not .venv
+	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find murmur_cli kernels tests -name __pycache__ -type d -prune -exec rm -rf {} +
