@@ -9,7 +9,6 @@ from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import Samples
 
 BLOCK_SAMPLES = SAMPLE_RATE_HZ // 10
-BLOCKS_AT_ONCE = 6000
 
 TARGET_DBFS = -25.0
 """Level of a recording of normal loudness, as the network met it in training."""
@@ -27,6 +26,8 @@ def detector_gain(samples: Samples) -> float:
 
     samples: (samples,) float32. 1.0 for a recording that is loud enough, or silent.
     """
+    if not len(samples):
+        return 1.0
     power = _block_power(samples)
     typical, loud = np.quantile(power, (TARGET_QUANTILE, CEILING_QUANTILE), method="nearest")
     if loud <= 0.0:
@@ -36,13 +37,10 @@ def detector_gain(samples: Samples) -> float:
     return float(max(1.0, min(wanted, ceiling)))
 
 
-def _block_power(samples: Samples) -> npt.NDArray[np.float64]:
-    """Mean square of blocks of 0.1 s, shape (blocks,); the last may be shorter."""
-    parts: list[npt.NDArray[np.float64]] = []
-    step = BLOCK_SAMPLES * BLOCKS_AT_ONCE
-    for start in range(0, len(samples), step):
-        squares = np.square(samples[start : start + step], dtype=np.float64)
-        firsts = np.arange(0, len(squares), BLOCK_SAMPLES)
-        lengths = np.diff(np.append(firsts, len(squares)))
-        parts.append(np.add.reduceat(squares, firsts) / lengths)
-    return np.concatenate(parts) if parts else np.zeros(1)
+def _block_power(samples: Samples) -> npt.NDArray[np.float32]:
+    """Mean square of blocks of 0.1 s, shape (blocks,); a shorter rest is a block too."""
+    whole = len(samples) // BLOCK_SAMPLES * BLOCK_SAMPLES
+    blocks = samples[:whole].reshape(-1, BLOCK_SAMPLES)
+    power = np.einsum("ij,ij->i", blocks, blocks) / np.float32(BLOCK_SAMPLES)
+    rest = samples[whole:]
+    return np.append(power, np.square(rest).mean()) if len(rest) else power

@@ -79,7 +79,7 @@ class SileroNetwork:
     def _features(self, frames: Tensor) -> Tensor:
         """(frames, context + frame samples) -> (frames, 128)."""
         padded = functional.pad(frames, (0, REFLECTED_SAMPLES), mode="reflect")
-        spectrum = padded.unfold(1, STFT_SAMPLES, STFT_HOP_SAMPLES) @ self._stft
+        spectrum = _project(padded.unfold(1, STFT_SAMPLES, STFT_HOP_SAMPLES), self._stft)
         real, imaginary = spectrum[..., :SPECTRUM_BINS], spectrum[..., SPECTRUM_BINS:]
         # (frames, steps of time, channels), with 4, 4, 2, 1 and 1 steps
         hidden = (real.square() + imaginary.square()).sqrt()
@@ -108,7 +108,12 @@ class _Convolution:
         """(frames, steps, channels) -> (frames, steps at the stride, output channels)."""
         padded = functional.pad(hidden, (0, 0, 1, 1)).flatten(start_dim=1)
         taps = padded.unfold(1, self.TAPS * self._channels, self._stride * self._channels)
-        return (taps @ self._matrix + self._bias).relu()
+        return (_project(taps, self._matrix) + self._bias).relu()
+
+
+def _project(rows: Tensor, matrix: Tensor) -> Tensor:
+    """`rows @ matrix` over the last axis, as one product of two contiguous matrices."""
+    return (rows.reshape(-1, rows.shape[-1]) @ matrix).view(*rows.shape[:-1], -1)
 
 
 def _frame_blocks(samples: Samples, gain: float) -> Iterator[Tensor]:
