@@ -43,6 +43,8 @@ class _Voice:
     def overlap_s(self, span: TimeSpan) -> float:
         first = bisect_right(self._ends_s, span.start_s)
         last = bisect_left(self._starts_s, span.end_s)
+        if first >= last:
+            return 0.0
         return sum(
             min(end_s, span.end_s) - max(start_s, span.start_s)
             for start_s, end_s in zip(

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from murmur_cli.attribution.legal_times import legal_words, without_overlap
 from murmur_cli.attribution.speaker_index import SpeakerIndex
 from murmur_cli.attribution.word_speaker import word_speakers
+from murmur_cli.punctuation import ends_sentence
 from murmur_cli.types import ChunkTranscript, Flag, Segment, SpeakerTimeline, TimeSpan, Word
 
 MAX_PAUSE_S = 1.0
 """A longer pause ends a segment: within a sentence speakers seldom pause for so long, and scorers
 and readers take the time of a segment for time of speech."""
-
-_SENTENCE_END = frozenset(".?!…。？！．؟۔।")
-_CLOSING = "\"'”’)]」』）"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +70,12 @@ def _placed(chunks: Sequence[ChunkTranscript], duration_s: float) -> list[_Place
             item.word,
             source,
             opens=at == 0,
-            may_end=at == len(source.words) - 1 and _ends_sentence(item.word.text),
+            may_end=at == len(source.words) - 1 and ends_sentence(item.word.text),
             flags=frozenset(source.flags)
             | ({Flag.TIME_OUT_OF_RANGE} if item.out_of_range else frozenset()),
         )
         for (source, at), item in zip(owners, legal, strict=True)
     ]
-
-
-def _ends_sentence(text: str) -> bool:
-    return text.rstrip().rstrip(_CLOSING)[-1:] in _SENTENCE_END
 
 
 def _groups(placed: Sequence[_Placed]) -> Iterator[list[_Placed]]:

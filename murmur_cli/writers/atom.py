@@ -42,6 +42,9 @@ def _pieces(words: Sequence[Word]) -> Iterator[Atom]:
 
 def _split(text: str, space_before: bool, span: TimeSpan) -> Iterator[Atom]:
     """Cut one word wherever a line may break, its time shared by width."""
+    if text.isascii():  # nearly every word of most recordings, and nowhere to cut
+        yield Atom(text, space_before, span, len(text))
+        return
     cuts = [at for at in range(1, len(text)) if may_break_before(text[:at], text[at:])]
     parts = [text[start:end] for start, end in pairwise([0, *cuts, len(text)])]
     widths = [max(1, display_width(part)) for part in parts]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from murmur_cli.punctuation import ends_clause, ends_sentence
 from murmur_cli.writers.atom import Atom
-from murmur_cli.writers.script import ends_clause, ends_sentence
 
 MAX_LINE_COLUMNS = 42
 

@@ -13,14 +13,11 @@ _NEVER_FIRST = frozenset(
     "ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ"
 )
 _NEVER_LAST = frozenset("（([［{｛〈《「『【〔“‘")
-_SENTENCE_END = frozenset(".?!…。？！．‥؟۔।॥")
-_CLAUSE_END = frozenset(",;:，、；：،؛—–")
-_CLOSING = "\"'”’)]}）］｝」』】〉》\u2069"
 
 
 def display_width(text: str) -> int:
     """Columns of the text: 2 for a full-width character, 0 for a combining or format one."""
-    return sum(map(_char_width, text))
+    return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
 def may_break_before(left: str, right: str) -> bool:
@@ -31,16 +28,6 @@ def may_break_before(left: str, right: str) -> bool:
     if unicodedata.category(first)[0] == "M" or "\u200d" in (first, last):
         return False
     return _is_unspaced(first) or _is_unspaced(last)
-
-
-def ends_sentence(text: str) -> bool:
-    """Whether the text ends a sentence, closing quotes and brackets aside."""
-    return text.rstrip(_CLOSING)[-1:] in _SENTENCE_END
-
-
-def ends_clause(text: str) -> bool:
-    """Whether the text ends with a comma or the like."""
-    return text.rstrip(_CLOSING)[-1:] in _CLAUSE_END
 
 
 def is_right_to_left(text: str) -> bool:

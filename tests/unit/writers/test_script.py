@@ -2,8 +2,6 @@ import pytest
 
 from murmur_cli.writers.script import (
     display_width,
-    ends_clause,
-    ends_sentence,
     is_right_to_left,
     may_break_before,
 )
@@ -33,16 +31,6 @@ def test_display_width_when_full_width_then_two_columns(text, columns):
 )
 def test_may_break_before_when_script_sets_no_spaces_then_between_syllables(left, right, allowed):
     assert may_break_before(left, right) is allowed
-
-
-def test_ends_sentence_when_quote_follows_then_still():
-    assert ends_sentence('late."')
-    assert ends_sentence("回家吃饭。")
-    assert ends_sentence("؟")
-    assert not ends_sentence("late,")
-    assert not ends_sentence("")
-    assert ends_clause("late,")
-    assert not ends_clause("")
 
 
 def test_is_right_to_left_when_first_letter_decides():
