@@ -13,24 +13,17 @@ from murmur_cli.asr.whisper.decoder import WhisperDecoder, WindowSource
 from murmur_cli.asr.whisper.language import (
     guess_language, is_mixed, pool_guesses, spread_indices,
 )
+from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING
 from murmur_cli.asr.whisper.timestamp_rules import TimestampRules
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.asr.whisper.window_task import WindowTask
 from murmur_cli.engine.decode_engine import DecodeEngine
-from murmur_cli.engine.policies.base import EvictionPolicy, RequestRates
+from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.progress import ProgressHook
 from murmur_cli.types import (
     Chunk, ChunkTranscript, Flag, KvUsage, ModelIdentity, PackingRule, Samples, Segment, TimeSpan,
     Window,
 )
-
-WHISPER_RATES = RequestRates(
-    speech_entries_per_s=50.0,
-    # Fast speech with its timestamps; a usual rate would let the left edge pass the reader.
-    output_tokens_per_s=7.0,
-    request_s=30.0,
-)
-WHISPER_PACKING = PackingRule(max_window_s=30.0, max_span_s=60.0, max_gap_s=1.0)
 
 STAGE = "recognition"
 

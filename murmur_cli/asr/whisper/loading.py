@@ -7,7 +7,8 @@ from pathlib import Path
 import torch
 from transformers import WhisperForConditionalGeneration
 
-from murmur_cli.asr.whisper.backend import WHISPER_RATES, WhisperBackend, WhisperOptions
+from murmur_cli.asr.whisper.backend import WhisperBackend, WhisperOptions
+from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
 from murmur_cli.asr.whisper.tokens import load_tokens
 from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.errors import ModelError

@@ -1,0 +1,13 @@
+"""What Whisper's requests look like; known before any weights are loaded."""
+
+from murmur_cli.engine.policies.base import RequestRates
+from murmur_cli.types import PackingRule
+
+WHISPER_RATES = RequestRates(
+    speech_entries_per_s=50.0,
+    # Fast speech with its timestamps; at a usual rate the left edge could pass the reader.
+    output_tokens_per_s=7.0,
+    request_s=30.0,
+)
+
+WHISPER_PACKING = PackingRule(max_window_s=30.0, max_span_s=60.0, max_gap_s=1.0)

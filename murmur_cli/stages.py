@@ -1,0 +1,77 @@
+"""The stages of a run, loaded once for all recordings, in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from murmur_cli.asr.base import AsrBackend
+from murmur_cli.asr.registry import recogniser_for
+from murmur_cli.diarization.base import LocalDiarizer
+from murmur_cli.models.choice import ModelChoice
+from murmur_cli.models.weights import packaged_file
+from murmur_cli.progress import ProgressHook
+from murmur_cli.settings import TranscribeSettings
+from murmur_cli.types import PackingRule
+from murmur_cli.vad.base import VoiceActivityDetector
+
+Stage = TypeVar("Stage")
+
+
+class Loading(Generic[Stage]):
+    """A stage that loads while others work; `get` waits for it."""
+
+    def __init__(self, load: Callable[[], Stage], pool: ThreadPoolExecutor) -> None:
+        self._future: Future[Stage] = pool.submit(load)
+
+    def get(self) -> Stage:
+        """The loaded stage; raises what loading raised."""
+        return self._future.result()
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What the pipeline calls; `diarizer` is None with --no-diarize."""
+
+    detector: Loading[VoiceActivityDetector]
+    packing: PackingRule | None
+    recogniser: Loading[AsrBackend]
+    diarizer: Loading[LocalDiarizer] | None
+
+
+def start_stages(
+    settings: TranscribeSettings, choice: ModelChoice, device: str, progress: ProgressHook
+) -> Stages:
+    """Begin to load every stage that the settings ask for.
+
+    One thread loads them in the order in which they are needed: imports hold a lock anyway,
+    and the first recording is decoded meanwhile.
+    """
+    recogniser = recogniser_for(choice, settings, device, progress)
+    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load")
+    try:
+        return Stages(
+            detector=Loading(_load_detector, pool),
+            packing=recogniser.packing,
+            recogniser=Loading(recogniser.load, pool),
+            diarizer=Loading(_load_diarizer, pool) if settings.diarize else None,
+        )
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _load_detector() -> VoiceActivityDetector:
+    from murmur_cli.vad.silero import SileroVad
+
+    return SileroVad()
+
+
+def _load_diarizer() -> LocalDiarizer:
+    from murmur_cli.diarization.embedded import EmbeddedDiarizer
+
+    segmentation, embedding = packaged_file("segmentation-3.0"), packaged_file("campplus")
+    return EmbeddedDiarizer(
+        segmentation.path, embedding.path, (segmentation.identity, embedding.identity)
+    )
