@@ -1,6 +1,6 @@
 """One recording from file to transcript: the diagram of ARCHITECTURE.md, in code.
 
-    read -> detect speech -> plan chunks -> recognise -> diarize -> stitch -> attribute
+read -> detect speech -> plan chunks -> recognise -> diarize -> stitch -> attribute
 """
 
 from __future__ import annotations

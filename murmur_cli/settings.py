@@ -57,7 +57,7 @@ class TranscribeSettings:
     def __post_init__(self) -> None:
         if self.chunk_s is not None and not self.chunk_s >= MIN_CHUNK_S:
             raise UsageError(
-                f"--chunk {self.chunk_s:g} is too short; give at least {MIN_CHUNK_S:g} seconds or 'auto'"
+                f"--chunk {self.chunk_s:g}: give at least {MIN_CHUNK_S:g} seconds, or 'auto'"
             )
         if self.batch_size < 1:
             raise UsageError(f"--batch-size {self.batch_size}: give 1 or more")
@@ -80,7 +80,9 @@ def check_hints(hints: SpeakerHints) -> None:
         if value is not None and value < 1:
             raise UsageError(f"{name} {value}: give 1 or more")
     if hints.exact is not None and (hints.minimum is not None or hints.maximum is not None):
-        raise UsageError("--speakers is exact; do not give --min-speakers or --max-speakers with it")
+        raise UsageError(
+            "--speakers is exact; do not give --min-speakers or --max-speakers with it"
+        )
     if hints.minimum is not None and hints.maximum is not None and hints.minimum > hints.maximum:
         raise UsageError(
             f"--min-speakers {hints.minimum} is more than --max-speakers {hints.maximum}"

@@ -13,13 +13,14 @@ def check_arena(
     """Raise ValueError unless query, arena and slots fit each other."""
     if query.dim() != 3 or keys.dim() != 4 or keys.shape != values.shape:
         raise ValueError(
-            f"want query (rows, heads, dim) and equal keys/values (slots, kv_heads, capacity, dim); "
+            "want query (rows, heads, dim), equal keys and values (slots, heads, capacity, dim); "
             f"got {tuple(query.shape)}, {tuple(keys.shape)}, {tuple(values.shape)}"
         )
     rows, heads, dim = query.shape
     if dim != keys.shape[3] or heads % keys.shape[1]:
         raise ValueError(
-            f"{heads} query heads of size {dim} do not fit {keys.shape[1]} KV heads of size {keys.shape[3]}"
+            f"{heads} query heads of size {dim} do not fit "
+            f"{keys.shape[1]} KV heads of size {keys.shape[3]}"
         )
     if len(slots) != rows:
         raise ValueError(f"{rows} rows need {rows} slots, got {len(slots)}")
@@ -28,9 +29,7 @@ def check_arena(
             raise ValueError(f"slot {slot} is outside the arena of {keys.shape[0]} slots")
 
 
-def check_ranges(
-    ranges: Sequence[tuple[tuple[int, int], ...]], rows: int, capacity: int
-) -> None:
+def check_ranges(ranges: Sequence[tuple[tuple[int, int], ...]], rows: int, capacity: int) -> None:
     """Raise ValueError unless every row has ascending, disjoint ranges within the capacity."""
     if len(ranges) != rows:
         raise ValueError(f"{rows} rows need {rows} range lists, got {len(ranges)}")

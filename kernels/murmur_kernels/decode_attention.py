@@ -93,7 +93,7 @@ def _runs(slots: Sequence[int], ranges: Sequence[Ranges]) -> list[tuple[int, int
     runs: list[tuple[int, int]] = []
     for row in range(len(slots)):
         if runs:
-            first, last = runs[-1]
+            first = runs[-1][0]
             if slots[row] == slots[row - 1] + 1 and ranges[row] == ranges[first]:
                 runs[-1] = (first, row + 1)
                 continue

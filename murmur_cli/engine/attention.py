@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from murmur_kernels import decode_attention
 
 from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.regions import Range
+from murmur_kernels import decode_attention
 
 
 def attend(

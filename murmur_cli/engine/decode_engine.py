@@ -30,7 +30,7 @@ class _Row:
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     attention: list[torch.Tensor] = field(default_factory=list)
-    kv: KvUsage = KvUsage()
+    kv: KvUsage = field(default_factory=KvUsage)
 
 
 class DecodeEngine:
@@ -89,7 +89,9 @@ class DecodeEngine:
         finished: list[Finished] = []
         # One prefill per length of prompt: rows of one call share their positions.
         for length in sorted({len(request.prompt) for _, request in admitted}):
-            members = [i for i, (_, request) in enumerate(admitted) if len(request.prompt) == length]
+            members = [
+                i for i, (_, request) in enumerate(admitted) if len(request.prompt) == length
+            ]
             output = self._adapter.prefill(
                 [slots[i] for i in members], [admitted[i][1].prompt for i in members]
             )

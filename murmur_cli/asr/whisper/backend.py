@@ -11,7 +11,10 @@ import torch
 from murmur_cli.asr.base import Recognition
 from murmur_cli.asr.whisper.decoder import WhisperDecoder, WindowSource
 from murmur_cli.asr.whisper.language import (
-    guess_language, is_mixed, pool_guesses, spread_indices,
+    guess_language,
+    is_mixed,
+    pool_guesses,
+    spread_indices,
 )
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING
 from murmur_cli.asr.whisper.timestamp_rules import TimestampRules
@@ -21,7 +24,15 @@ from murmur_cli.engine.decode_engine import DecodeEngine
 from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.progress import ProgressHook
 from murmur_cli.types import (
-    Chunk, ChunkTranscript, Flag, KvUsage, ModelIdentity, PackingRule, Samples, Segment, TimeSpan,
+    Chunk,
+    ChunkTranscript,
+    Flag,
+    KvUsage,
+    ModelIdentity,
+    PackingRule,
+    Samples,
+    Segment,
+    TimeSpan,
     Window,
 )
 
@@ -110,10 +121,12 @@ class WhisperBackend:
                     progress.advance(recording, STAGE, done)
         return Recognition(
             tuple(
-                _chunk_transcript(chunk, [t for t in tasks.values() if t.chunk_index == chunk.index])
+                self._chunk_transcript(
+                    chunk, [task for task in tasks.values() if task.chunk_index == chunk.index]
+                )
                 for chunk in chunks
             ),
-            max(sorted(set(languages), key=str), key=languages.count),
+            _most_frequent(languages),
         )
 
     def _languages(
@@ -142,30 +155,38 @@ class WhisperBackend:
             languages.append(guess.best if guess.is_certain else main)
         return languages, encoded
 
+    def _chunk_transcript(self, chunk: Chunk, tasks: Sequence[WindowTask]) -> ChunkTranscript:
+        segments: list[Segment] = []
+        for task in tasks:
+            doubtful = tuple(flag for flag in task.flags if flag is Flag.LOW_CONFIDENCE)
+            for stretch in task.heard:
+                words = stretch.words
+                span = TimeSpan(
+                    min(word.span.start_s for word in words), max(word.span.end_s for word in words)
+                )
+                segments.append(
+                    Segment(span, words, chunk.index, language=task.language, flags=doubtful)
+                )
+        logprobs = sum(task.logprob_count for task in tasks)
+        languages = [task.language for task in tasks]
+        return ChunkTranscript(
+            chunk_index=chunk.index,
+            segments=tuple(segments),
+            language=max(sorted(set(languages), key=str), key=languages.count)
+            if languages
+            else None,
+            requests=sum(task.requests for task in tasks),
+            tokens=sum(task.tokens for task in tasks),
+            flags=tuple(dict.fromkeys(flag for task in tasks for flag in task.flags)),
+            kv=sum((task.kv for task in tasks), KvUsage()),
+            rejected=tuple(text for task in tasks for text in task.rejected),
+            untranscribed=tuple(span for task in tasks for span in task.untranscribed),
+            model=self._identity.name,
+            policy=self._policy.name,
+            mean_logprob=sum(task.logprob_sum for task in tasks) / logprobs if logprobs else None,
+        )
 
-def _chunk_transcript(chunk: Chunk, tasks: Sequence[WindowTask]) -> ChunkTranscript:
-    segments: list[Segment] = []
-    for task in tasks:
-        doubtful = tuple(flag for flag in task.flags if flag is Flag.LOW_CONFIDENCE)
-        for stretch in task.heard:
-            words = stretch.words
-            span = TimeSpan(
-                min(word.span.start_s for word in words), max(word.span.end_s for word in words)
-            )
-            segments.append(
-                Segment(span, words, chunk.index, language=task.language, flags=doubtful)
-            )
-    logprobs = sum(task.logprob_count for task in tasks)
-    languages = [task.language for task in tasks]
-    return ChunkTranscript(
-        chunk_index=chunk.index,
-        segments=tuple(segments),
-        language=max(sorted(set(languages), key=str), key=languages.count) if languages else None,
-        requests=sum(task.requests for task in tasks),
-        tokens=sum(task.tokens for task in tasks),
-        flags=tuple(dict.fromkeys(flag for task in tasks for flag in task.flags)),
-        kv=sum((task.kv for task in tasks), KvUsage()),
-        rejected=tuple(text for task in tasks for text in task.rejected),
-        untranscribed=tuple(span for task in tasks for span in task.untranscribed),
-        mean_logprob=sum(task.logprob_sum for task in tasks) / logprobs if logprobs else None,
-    )
+
+def _most_frequent(languages: Sequence[str | None]) -> str | None:
+    """The language of most windows; ties go to the first in the alphabet."""
+    return max(sorted(set(languages), key=str), key=languages.count) if languages else None

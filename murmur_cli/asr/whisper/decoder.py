@@ -54,7 +54,7 @@ class WhisperDecoder:
         self._decoder = model.model.decoder
         self._layers = list(self._decoder.layers)
         self._heads: int = self._config.decoder_attention_heads
-        self._head_dim: int = self._config.d_model // self._heads
+        self._head_dim: int = int(self._config.d_model) // self._heads
         self._dtype: torch.dtype = self._decoder.layer_norm.weight.dtype
         self._device: torch.device = self._decoder.layer_norm.weight.device
         self._log_mel = LogMel(
@@ -76,7 +76,7 @@ class WhisperDecoder:
     @property
     def bytes_per_entry(self) -> int:
         """Bytes of key and value of one entry over all layers and heads."""
-        return 2 * len(self._layers) * self._config.d_model * self._dtype.itemsize
+        return 2 * len(self._layers) * self._heads * self._head_dim * self._dtype.itemsize
 
     @property
     def max_entries(self) -> int:
@@ -97,8 +97,13 @@ class WhisperDecoder:
     def _arena(self, slots: int, capacity: int) -> KvArena:
         return KvArena(
             ArenaShape(
-                len(self._layers), slots, self._heads, capacity, self._head_dim,
-                self._dtype, self._device,
+                len(self._layers),
+                slots,
+                self._heads,
+                capacity,
+                self._head_dim,
+                self._dtype,
+                self._device,
             )
         )
 
@@ -110,7 +115,7 @@ class WhisperDecoder:
         features = torch.stack([self._log_mel(samples) for samples in audio])
         states = [
             self._model.model.encoder(part.to(self._device, self._dtype)).last_hidden_state
-            for part in features.split(ENCODER_BATCH)
+            for part in torch.split(features, ENCODER_BATCH)
         ]
         return torch.cat(states)
 
@@ -255,7 +260,8 @@ class WhisperDecoder:
         """Token and position embeddings of ids (rows, tokens)."""
         decoder = self._decoder
         embedded: torch.Tensor = decoder.embed_tokens(ids) * decoder.embed_scale
-        return embedded + decoder.embed_positions.weight[positions]
+        places: torch.Tensor = decoder.embed_positions.weight[positions]
+        return embedded + places
 
     @staticmethod
     def _feed_forward(module: Any, hidden: torch.Tensor) -> torch.Tensor:

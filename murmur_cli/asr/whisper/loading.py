@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 from transformers import WhisperForConditionalGeneration
+from transformers.utils import logging as transformers_logging
 
 from murmur_cli.asr.whisper.backend import WhisperBackend, WhisperOptions
 from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
@@ -33,6 +34,8 @@ def load_whisper(
     policy = build_policy(evict, evict_options, WHISPER_RATES)
     tokens = load_tokens(folder)
     dtype = torch.float32 if device == "cpu" else torch.float16
+    # The console is ours: a bar of the library's own would break into it.
+    transformers_logging.disable_progress_bar()
     try:
         model = WhisperForConditionalGeneration.from_pretrained(
             folder, dtype=dtype, local_files_only=True, attn_implementation="sdpa"

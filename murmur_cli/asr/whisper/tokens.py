@@ -56,7 +56,9 @@ class WhisperTokens:
         """
         if not self.is_multilingual:
             if language not in (None, "en") or task != "transcribe":
-                raise UsageError("this model is English only; choose a multilingual one, e.g. whisper-base")
+                raise UsageError(
+                    "this model is English only; choose a multilingual one, e.g. whisper-base"
+                )
             return (self.start,)
         if language not in self.languages:
             known = " ".join(sorted(self.languages))

@@ -11,7 +11,14 @@ from murmur_cli.asr.whisper.window_time import WindowTime, speech_after
 from murmur_cli.engine.request import Finished, Request
 from murmur_cli.timebase import SAMPLE_RATE_HZ, to_samples
 from murmur_cli.types import (
-    Flag, KvUsage, RejectedText, Samples, SampleSpan, TimeSpan, Window, join_words,
+    Flag,
+    KvUsage,
+    RejectedText,
+    Samples,
+    SampleSpan,
+    TimeSpan,
+    Window,
+    join_words,
 )
 
 MIN_REST_S = 1.0
@@ -48,7 +55,7 @@ class WindowTask:
     flags: list[Flag] = field(default_factory=list)
     rejected: list[RejectedText] = field(default_factory=list)
     untranscribed: list[TimeSpan] = field(default_factory=list)
-    kv: KvUsage = KvUsage()
+    kv: KvUsage = field(default_factory=KvUsage)
     requests: int = 0
     tokens: int = 0
     logprob_sum: float = 0.0
@@ -79,7 +86,8 @@ class WindowTask:
         if _seconds(rest) < MIN_REST_S:
             return None
         if self.requests >= MAX_REQUESTS:
-            return self._give_up(rest)
+            self._give_up(rest)
+            return None
         self._pieces = time.rest_after(output.reached_s)
         self._speech = rest
         self._retries = 0
@@ -93,7 +101,8 @@ class WindowTask:
         ):
             self._retries += 1
             return self._request(RETRY_TEMPERATURES[self._retries - 1])
-        return self._give_up(self._speech)
+        self._give_up(self._speech)
+        return None
 
     def _give_up(self, rest: tuple[SampleSpan, ...]) -> None:
         self.untranscribed.extend(span.time for span in rest)
@@ -109,9 +118,7 @@ class WindowTask:
             )
             if self.requests > 1 and too_slow:
                 reason = f"{len(stretch.words)} words for {speech_s:.1f} s of speech, on a retry"
-                self.rejected.append(
-                    RejectedText(stretch.span, join_words(stretch.words), reason)
-                )
+                self.rejected.append(RejectedText(stretch.span, join_words(stretch.words), reason))
                 self.untranscribed.append(stretch.span)
                 if Flag.REJECTED not in self.flags:
                     self.flags.append(Flag.REJECTED)

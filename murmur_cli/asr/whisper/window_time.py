@@ -59,4 +59,6 @@ class WindowTime:
 
 def speech_after(speech: tuple[SampleSpan, ...], sample: int) -> tuple[SampleSpan, ...]:
     """The parts of speech spans that lie after a sample of the recording."""
-    return tuple(SampleSpan(max(span.start, sample), span.end) for span in speech if span.end > sample)
+    return tuple(
+        SampleSpan(max(span.start, sample), span.end) for span in speech if span.end > sample
+    )

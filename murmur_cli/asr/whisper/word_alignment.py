@@ -19,9 +19,7 @@ ENTRY_S = 0.02
 MEDIAN_ENTRIES = 7
 
 
-def token_starts_s(
-    attention: npt.NDArray[np.float16], audio_s: float
-) -> npt.NDArray[np.float64]:
+def token_starts_s(attention: npt.NDArray[np.float16], audio_s: float) -> npt.NDArray[np.float64]:
     """First time of each token in seconds of the window, then the end of the audio.
 
     attention: (tokens, heads, entries), see `Finished.attention`. Result: (tokens + 1,),
@@ -36,7 +34,8 @@ def token_starts_s(
     first = first_frames(-weights.mean(axis=1))
     starts = np.append(first * ENTRY_S, audio_s)
     assert len(starts) == tokens + 1
-    return np.minimum(starts, audio_s)
+    clipped: npt.NDArray[np.float64] = np.minimum(starts, audio_s)
+    return clipped
 
 
 def first_frames(cost: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:

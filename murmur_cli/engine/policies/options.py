@@ -41,7 +41,9 @@ def reject_unknown(policy: str, options: dict[str, str], known: set[str], used: 
             near = difflib.get_close_matches(key, known, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             names = ", ".join(sorted(known)) or "none"
-            raise UsageError(f"--evict-opt {key}: policy '{policy}' has no such option{hint}; it has: {names}")
+            raise UsageError(
+                f"--evict-opt {key}: policy '{policy}' has no such option{hint}; it has: {names}"
+            )
 
 
 def _parse(key: str, text: str, kind: type) -> Any:

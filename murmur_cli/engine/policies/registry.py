@@ -50,7 +50,9 @@ def build_policy(name: str, options: dict[str, str], rates: RequestRates) -> Evi
         speech, used_speech = override(speech, speech_options, "speech")
         output, used_output = override(output, output_options, "output")
     except AssertionError as error:
-        raise UsageError(f"--evict-opt: value {error} is out of range for policy '{name}'") from None
+        raise UsageError(
+            f"--evict-opt: value {error} is out of range for policy '{name}'"
+        ) from None
     reject_unknown(name, options, known, used_speech | used_output)
     return EvictionPolicy(name, speech, output)
 

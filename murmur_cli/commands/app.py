@@ -1,0 +1,67 @@
+"""The `murmur` program: its commands, and errors as one plain line with an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from murmur_cli import __version__
+from murmur_cli.commands.doctor import doctor_command
+from murmur_cli.commands.models import models_app
+from murmur_cli.commands.transcribe import transcribe_command
+from murmur_cli.errors import ExitCode, MurmurError
+
+EXIT_CODES_HELP = (
+    "Exit codes: 0 fine, 1 some recordings failed, 2 usage, 3 nothing could be processed, "
+    "4 model or credentials missing, 130 interrupted."
+)
+
+app = typer.Typer(
+    name="murmur",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES_HELP,
+)
+app.command("transcribe")(transcribe_command)
+app.add_typer(models_app, name="models")
+app.command("doctor")(doctor_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"murmur {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show version."),
+    ] = False,
+) -> None:
+    """Hour-long recordings to who said what, when."""
+
+
+def main() -> None:
+    """Entry point of the `murmur` program."""
+    try:
+        app()
+    except MurmurError as error:
+        print(f"murmur: {_one_line(str(error))}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output is gone (head, less): nobody is left to complain to.
+        sys.stderr.close()
+        sys.exit(ExitCode.OK)
+    except KeyboardInterrupt:
+        print("murmur: interrupted", file=sys.stderr)
+        sys.exit(ExitCode.INTERRUPTED)
+
+
+def _one_line(text: str) -> str:
+    """A message without line breaks, which may come from a file's name."""
+    return " ".join(text.split("\n"))

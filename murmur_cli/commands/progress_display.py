@@ -1,0 +1,80 @@
+"""Progress for people: bars on a terminal, plain lines off it; always on standard error."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
+
+
+class ProgressDisplay:
+    """A ProgressHook for a console; a context manager that owns the live display.
+
+    quiet: only warnings and errors. verbose: notes as well.
+    """
+
+    def __init__(self, console: Console, *, quiet: bool, verbose: bool) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._verbose = verbose
+        self._task: TaskID | None = None
+        self._live: Progress | None = None
+        if console.is_terminal and not quiet:
+            self._live = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.fields[recording]}"),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                console=console,
+                transient=True,
+            )
+
+    def __enter__(self) -> ProgressDisplay:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def stage(self, recording: str, name: str, total: int | None) -> None:
+        """Show a stage in place of the one before."""
+        if self._live is None:
+            return
+        if self._task is not None:
+            self._live.remove_task(self._task)
+        self._task = self._live.add_task(name, total=total, recording=recording)
+
+    def advance(self, recording: str, name: str, done: int) -> None:
+        """Move the bar."""
+        if self._live is not None and self._task is not None:
+            self._live.update(self._task, completed=done)
+
+    def note(self, message: str, *, level: str = "info") -> None:
+        """Print one line: warnings always, notes with --verbose."""
+        if level == "warning":
+            self.line(f"warning: {message}", style="yellow")
+        elif self._verbose and not self._quiet:
+            self.line(message, style="dim")
+
+    def line(self, message: str, *, style: str = "") -> None:
+        """Print one line whatever the settings."""
+        self._console.print(Text(" ".join(message.split("\n")), style=style))
