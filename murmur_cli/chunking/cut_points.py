@@ -26,10 +26,14 @@ HOPS_AT_ONCE = 1 << 14
 POWER_FLOOR = 1e-10
 
 PIECE_COST = 1.0
-LOUD_CUT_COST = 1.0
-"""A cut in the loudest place is as bad as one more piece; one in the quietest is free."""
+LOUD_CUT_COST = 2.0
+"""A cut in the loudest place is as bad as two more pieces, for it may cut a word; one in the
+quietest is free."""
 
 UNEVEN_COST = 0.1
+
+MIN_CONTRAST_DB, MAX_CONTRAST_DB = 6.0, 30.0
+"""Smaller differences are chance; a place this much below the loudest is quiet enough."""
 
 
 def cut_long_span(
@@ -74,8 +78,9 @@ def _candidates(
     positions = span.start + chosen * hop + hop // 2
     inside = (positions > span.start) & (positions < span.end)
     positions, level = positions[inside], level[chosen[inside]]
-    quiet, loud = np.quantile(level, (0.02, 0.98))
-    loudness = np.clip((level - quiet) / max(loud - quiet, 1.0), 0.0, 1.0)
+    loud = np.quantile(level, 0.98)
+    contrast_db = np.clip(loud - level.min(), MIN_CONTRAST_DB, MAX_CONTRAST_DB)
+    loudness = np.clip(1.0 - (loud - level) / contrast_db, 0.0, 1.0)
     return positions.astype(np.int64), loudness
 
 

@@ -20,7 +20,7 @@ from murmur_cli.chunking.windows import WindowLimits, pack_windows
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import Chunk, ChunkPlan, PackingRule, Samples, SampleSpan, Window
 
-SHORT_GAP_COST = 0.25
+SHORT_GAP_COST = 0.5
 LONG_GAP_SAMPLES = 3 * SAMPLE_RATE_HZ
 """Chunks prefer silences of this length and more for their borders."""
 
