@@ -42,7 +42,7 @@ def group_voices(
     sums = np.asarray(vectors, dtype=np.float64) * np.asarray(weights, dtype=np.float64)[:, None]
     labels = np.arange(count)
     blocked = apart | np.eye(count, dtype=np.bool_)
-    similarity = np.where(blocked, -np.inf, _cosines(sums, sums))
+    similarity = np.where(blocked, -np.inf, cosines(sums, sums))
     groups = count
     while groups > minimum:
         best = int(similarity.argmax())
@@ -58,7 +58,7 @@ def group_voices(
         blocked[:, keep] |= blocked[:, drop]
         blocked[drop] = blocked[:, drop] = True
         similarity[drop] = similarity[:, drop] = -np.inf
-        row = np.where(blocked[keep], -np.inf, _cosines(sums[keep : keep + 1], sums)[0])
+        row = np.where(blocked[keep], -np.inf, cosines(sums[keep : keep + 1], sums)[0])
         similarity[keep] = similarity[:, keep] = row
         groups -= 1
     return _renumbered(labels)
@@ -71,9 +71,10 @@ def centres(vectors: Vectors, weights: Vectors, labels: Labels) -> Vectors:
     return sums / _norms(sums)
 
 
-def _cosines(left: Vectors, right: Vectors) -> Vectors:
-    cosines: Vectors = (left @ right.T) / (_norms(left) * _norms(right).T)
-    return cosines
+def cosines(left: Vectors, right: Vectors) -> Vectors:
+    """Cosine of each row of `left` with each row of `right`; 0 for a row that is zero."""
+    found: Vectors = (left @ right.T) / (_norms(left) * _norms(right).T)
+    return found
 
 
 def _norms(rows: Vectors) -> Vectors:

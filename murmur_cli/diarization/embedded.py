@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from murmur_cli.diarization.base import NO_HINTS
-from murmur_cli.diarization.clean_speech import Cell, find_cells
-from murmur_cli.diarization.embedding import MIN_CLEAN_S, Embedder, unit_length
-from murmur_cli.diarization.frame_grid import FRAME_SAMPLES, FrameGrid, plan_windows
-from murmur_cli.diarization.local_turns import Activity, runs, voice_activity
+from murmur_cli.diarization.clean_speech import Piece, find_pieces
+from murmur_cli.diarization.embedding import Embedder, unit_length
+from murmur_cli.diarization.frame_grid import FRAME_S, frames_in, plan_windows
+from murmur_cli.diarization.local_turns import voice_activity, voices_of_slots
+from murmur_cli.diarization.piece_voices import VoiceRule, voices_of_pieces
+from murmur_cli.diarization.runs import joined_runs
 from murmur_cli.diarization.segmentation import Segmenter
-from murmur_cli.diarization.unit_voices import VoiceRule, collect_units, voices_of_units
-from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import (
     Chunk,
     ChunkDiarization,
@@ -27,8 +29,12 @@ from murmur_cli.types import (
 )
 
 STEP_S = 5.0
+"""Distance of the windows: each frame is seen twice."""
+
+MAX_PAUSE_S = 0.5
+"""A speaker's pause up to this belongs to the turn."""
+
 DEFAULT_RULE = VoiceRule()
-_FRAME_S = FRAME_SAMPLES / SAMPLE_RATE_HZ
 
 
 class EmbeddedDiarizer:
@@ -71,50 +77,48 @@ class EmbeddedDiarizer:
         """See `LocalDiarizer.diarize`."""
         grid = plan_windows(chunk.span, self._step_s)
         segmentation = self._segmenter.segment(samples, grid, chunk.speech)
-        cells = find_cells(segmentation, round(MIN_CLEAN_S / _FRAME_S))
-        vectors = self._embedder.embed(
-            samples[chunk.span.start : chunk.span.end], [cell.frames for cell in cells]
+        pieces = find_pieces(segmentation)
+        embeddings = self._embedder.embed(
+            samples[chunk.span.start : chunk.span.end], [piece.frames for piece in pieces]
         )
-        units = collect_units(segmentation, cells, vectors, _FRAME_S)
-        voices = voices_of_units(units, self._rule, hints)
-        activity = voice_activity(segmentation, units.index, voices)
-        voice_of_unit = dict(zip(units.index.tolist(), voices.tolist(), strict=True))
-        return _result(chunk, grid, activity, cells, vectors, voice_of_unit)
+        voice = voices_of_pieces(pieces, embeddings, self._rule, hints)
+        slot_voices = voices_of_slots(segmentation, pieces, voice)
+        activity = voice_activity(segmentation, slot_voices)
+        turns = {
+            number: joined_runs(activity[:, number], frames_in(MAX_PAUSE_S))
+            for number in range(activity.shape[1])
+        }
+        spoken = sorted((spans[0], number) for number, spans in turns.items() if spans)
+        return ChunkDiarization(
+            chunk.index,
+            turns=tuple(
+                sorted(
+                    LocalTurn(TimeSpan(grid.time_s(start), grid.time_s(end)), local)
+                    for local, (_, number) in enumerate(spoken)
+                    for start, end in turns[number]
+                )
+            ),
+            speakers=tuple(
+                _speaker(chunk.index, local, pieces, embeddings, voice == number)
+                for local, (_, number) in enumerate(spoken)
+            ),
+        )
 
 
-def _result(
-    chunk: Chunk,
-    grid: FrameGrid,
-    activity: Activity,
-    cells: tuple[Cell, ...],
-    vectors: list[Embedding | None],
-    voice_of_unit: dict[int, int],
-) -> ChunkDiarization:
-    turns_of = {voice: runs(activity[:, voice]) for voice in range(activity.shape[1])}
-    spoken = [voice for voice, spans in turns_of.items() if spans]
-    order = {voice: n for n, voice in enumerate(sorted(spoken, key=lambda v: turns_of[v][0]))}
-    turns = sorted(
-        LocalTurn(TimeSpan(grid.time_s(start), grid.time_s(end)), order[voice])
-        for voice in order
-        for start, end in turns_of[voice]
-    )
-    speakers = []
-    for voice, number in order.items():
-        sums = None
-        clean_s = 0.0
-        for cell, vector in zip(cells, vectors, strict=True):
-            votes = [voice_of_unit[unit] for unit in cell.units]
-            if vector is None or any(vote != voice for vote in votes):
-                continue
-            seconds = cell.frames.size * _FRAME_S
-            sums = seconds * vector + (0 if sums is None else sums)
-            clean_s += seconds
-        speakers.append(
-            LocalSpeaker(
-                chunk.index,
-                number,
-                clean_s,
-                None if sums is None else unit_length(np.asarray(sums)),
-            )
-        )
-    return ChunkDiarization(chunk.index, tuple(turns), tuple(speakers))
+def _speaker(
+    chunk_index: int,
+    local: int,
+    pieces: Sequence[Piece],
+    embeddings: Sequence[Embedding | None],
+    of_voice: npt.NDArray[np.bool_],
+) -> LocalSpeaker:
+    """A voice with the mean of its pieces' embeddings, weighted by length."""
+    rows = np.flatnonzero(of_voice).tolist()
+    lengths = [pieces[row].frames.size * FRAME_S for row in rows]
+    weighted = [
+        length * vector
+        for length, row in zip(lengths, rows, strict=True)
+        if (vector := embeddings[row]) is not None
+    ]
+    embedding = unit_length(np.sum(weighted, axis=0)) if weighted else None
+    return LocalSpeaker(chunk_index, local, sum(lengths), embedding)

@@ -24,9 +24,6 @@ LENGTHS_FRAMES = (40, 60, 80, 100, 130, 160, 200, 250, 300)
 """Lengths in 10 ms frames that are embedded. A stretch is cut to the nearest one below, so
 that stretches of like length run as one batch without padding."""
 
-MIN_CLEAN_S = LENGTHS_FRAMES[0] / 100
-"""Shorter stretches are not embedded."""
-
 _BATCH_FRAMES = 2400
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from murmur_cli.timebase import round_half_up, to_samples, to_seconds
+from murmur_cli.timebase import SAMPLE_RATE_HZ, round_half_up, to_samples, to_seconds
 from murmur_cli.types import SampleSpan
 
 FRAME_SAMPLES = 270
 """Length of a frame: the hop of the segmentation network (16.875 ms)."""
+
+FRAME_S = FRAME_SAMPLES / SAMPLE_RATE_HZ
 
 WINDOW_SAMPLES = 160_000
 """What the network was trained on: 10 s."""
@@ -48,6 +50,13 @@ class FrameGrid:
         start = self.window_starts[window]
         return slice(start, min(start + WINDOW_FRAMES, self.num_frames))
 
+    def coverage(self) -> npt.NDArray[np.int64]:
+        """Number of windows over each frame, shape (num_frames,)."""
+        count = np.zeros(self.num_frames, dtype=np.int64)
+        for window in range(len(self.window_starts)):
+            count[self.frames_of(window)] += 1
+        return count
+
     def time_s(self, frame: int) -> float:
         """Start of a frame in the recording, clipped to the chunk's end."""
         return to_seconds(min(self.span.start + frame * FRAME_SAMPLES, self.span.end))
@@ -59,6 +68,11 @@ class FrameGrid:
             first = max(0, (span.start - self.span.start) // FRAME_SAMPLES)
             meets[first : max(0, math.ceil((span.end - self.span.start) / FRAME_SAMPLES))] = True
         return meets
+
+
+def frames_in(seconds: float) -> int:
+    """Frames nearest to a length of time."""
+    return round_half_up(seconds / FRAME_S)
 
 
 def plan_windows(span: SampleSpan, step_s: float) -> FrameGrid:
