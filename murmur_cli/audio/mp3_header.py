@@ -1,4 +1,4 @@
-"""Does an mp3 say how long it is, or would a reader have to guess from its first bit rate?"""
+"""Does an mp3 say how long it is, or would a reader have to guess from its bit rate?"""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ from pathlib import Path
 LENGTH_TAGS = (b"Xing", b"Info", b"VBRI")
 FIRST_FRAME_BYTES = 2048
 """The largest layer III frame is 1441 bytes; a few bytes of padding may stand before it."""
-
-
-def looks_like_mp3(path: Path) -> bool:
-    """True if the file begins with an ID3 tag or an MPEG audio frame."""
-    with path.open("rb") as file:
-        head = file.read(3)
-    return head == b"ID3" or (len(head) > 1 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0)
 
 
 def mp3_declares_length(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,9 @@ ESTIMATED_LENGTH = frozenset(
 BLOCK_S = 4.0
 MIN_GAP_S = 0.05
 """Shorter jumps of the time stamps are rounding, not lost audio."""
+MAX_SWALLOWED_S = 0.1
+"""Longest block of any codec that may be lost at the start."""
+
 MAX_GAP_S = 3600.0
 """A longer jump is a broken time stamp."""
 
@@ -129,11 +133,22 @@ def _declared_duration_s(
     name = container.format.name
     if name in ESTIMATED_LENGTH or (name == "mp3" and not mp3_declares_length(path)):
         return None
+    tagged_s = _tagged_duration_s(stream.metadata)
+    if tagged_s is not None:
+        return tagged_s
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
     if container.duration:
         return float(container.duration) / 1_000_000
     return None
+
+
+def _tagged_duration_s(metadata: dict[str, str]) -> float | None:
+    """Length of one Matroska track ('00:01:02.500000000'); the container's is the longest's."""
+    match = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", metadata.get("DURATION", ""))
+    if match is None:
+        return None
+    return 3600.0 * int(match[1]) + 60.0 * int(match[2]) + float(match[3])
 
 
 @dataclass
@@ -198,21 +213,36 @@ class _TrackReading:
             self.remixed = True
             block = np.repeat(block.mean(axis=1, keepdims=True), self.channel_count, axis=1)
         gap_s = self._gap_before_s(frame)
-        if MIN_GAP_S < gap_s <= MAX_GAP_S:
+        if gap_s:
             silence = np.zeros((round(gap_s * frame.sample_rate), self.channel_count), np.float32)
-            self.filled_s += gap_s
             self._position_s += len(silence) / frame.sample_rate
             yield silence
         self._position_s += len(block) / frame.sample_rate
         yield block
 
     def _gap_before_s(self, frame: Any) -> float:
-        """Seconds by which the frame's time stamp is ahead of the audio so far."""
+        """Seconds of audio that the time stamps say are missing in front of the frame."""
         if frame.time is None:
             return 0.0
         if self._first_time_s is None:
-            self._first_time_s = frame.time - self._position_s
-        return float(frame.time - self._first_time_s - self._position_s)
+            return self._gap_at_start_s(frame.time)
+        gap_s = float(frame.time - self._first_time_s - self._position_s)
+        if not MIN_GAP_S < gap_s <= MAX_GAP_S:
+            return 0.0
+        self.filled_s += gap_s
+        return gap_s
+
+    def _gap_at_start_s(self, time_s: float) -> float:
+        """What the decoder swallowed to get going (Vorbis: one block); sets the time origin.
+
+        A track that begins late in its container has no gap: its time counts from its start.
+        """
+        stream = self.stream
+        start_s = float((stream.start_time or 0) * (stream.time_base or 0))
+        swallowed_s = time_s - max(start_s, 0.0)
+        gap_s = swallowed_s if 0.0 < swallowed_s <= MAX_SWALLOWED_S else 0.0
+        self._first_time_s = time_s - self._position_s - gap_s
+        return gap_s
 
 
 def _to_float(frame: Any) -> Channels:

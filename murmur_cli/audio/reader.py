@@ -8,9 +8,9 @@ from pathlib import Path
 
 from murmur_cli.audio.decoded import DecodedAudio
 from murmur_cli.audio.discover import InputFile
+from murmur_cli.audio.first_bytes import needs_ffmpeg
 from murmur_cli.audio.level import Level, bring_into_range, measure_level
 from murmur_cli.audio.mono_mix import mix_to_mono
-from murmur_cli.audio.mp3_header import looks_like_mp3
 from murmur_cli.audio.path_text import path_text
 from murmur_cli.audio.pyav_decoder import decode_with_pyav, probe_duration_s
 from murmur_cli.audio.soundfile_decoder import decode_with_soundfile
@@ -18,12 +18,13 @@ from murmur_cli.audio.wav_header import read_wav_header
 from murmur_cli.errors import RecordingError
 from murmur_cli.types import AudioFacts, Recording
 
-TRUNCATION_TOLERANCE_S = 0.1
+COUNTED_TOLERANCE_S = 0.1
 """Audio missing at the end that is put down to rounding where the header counts samples."""
 
-CONTAINER_TOLERANCE_S = 1.0
-CONTAINER_TOLERANCE_SHARE = 0.02
-"""The same for containers, which often give the length of the longest track, or an estimate."""
+ENCODED_TOLERANCE_SHARE = 0.02
+ENCODED_TOLERANCE_S = (0.5, 2.0)
+"""The same, with its bounds, for encoded audio: blocks are whole, some headers round, and some
+give the length of the longest track."""
 
 QUIET_PEAK_DBFS = -40.0
 """Below this, speech may be lost that a turned-up microphone would have kept."""
@@ -32,9 +33,9 @@ QUIET_PEAK_DBFS = -40.0
 def read_recording(source: InputFile, *, track: int | None = None) -> Recording:
     """Decode one file, once, from its start.
 
-    libsndfile reads wav, flac, ogg and their like; mp3 and all else goes to ffmpeg. `track`
-    chooses the audio track of a container, counted from 0; None takes the first and says if
-    there are others.
+    libsndfile reads wav, flac, aiff and their like; mp3, ogg and all else goes to ffmpeg.
+    `track` chooses the audio track of a container, counted from 0; None takes the first and
+    says if there are others.
 
     Raises:
         RecordingError: the file is missing, empty, not audio, or has no such track.
@@ -97,9 +98,7 @@ def _hash(path: Path) -> str:
 
 
 def _decode(path: Path, track: int | None) -> DecodedAudio:
-    # libsndfile guesses the length of an mp3 without a Xing header and reads no further: of a
-    # two-minute variable-rate file it gave 22 seconds, without an error. ffmpeg reads it all.
-    if track or looks_like_mp3(path):
+    if track or needs_ffmpeg(path):
         return decode_with_pyav(path, track)
     decoded = decode_with_soundfile(path)
     if isinstance(decoded, str):
@@ -150,8 +149,9 @@ def _quiet_warning(level: Level) -> str | None:
 
 def _tolerance_s(codec: str, declared_s: float) -> float:
     if _counts_samples(codec):
-        return TRUNCATION_TOLERANCE_S
-    return max(CONTAINER_TOLERANCE_S, CONTAINER_TOLERANCE_SHARE * declared_s)
+        return COUNTED_TOLERANCE_S
+    least_s, most_s = ENCODED_TOLERANCE_S
+    return min(max(ENCODED_TOLERANCE_SHARE * declared_s, least_s), most_s)
 
 
 def _counts_samples(codec: str) -> bool:

@@ -1,4 +1,4 @@
-"""Decode uncompressed and FLAC/Ogg files with libsndfile, from the start, in blocks."""
+"""Decode uncompressed and FLAC files with libsndfile, from the start, in blocks."""
 
 from __future__ import annotations
 
