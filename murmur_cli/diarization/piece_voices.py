@@ -29,7 +29,7 @@ class VoiceRule:
             the pieces of one slot are one person, right mostly and not always.
     """
 
-    threshold: float = 0.55
+    threshold: float = 0.52
     core_s: float = 1.5
     context: float = 0.1
 

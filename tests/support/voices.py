@@ -1,0 +1,45 @@
+"""Made-up voices: directions in space with known cosines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from murmur_cli.types import (
+    ChunkDiarization,
+    LocalSpeaker,
+    LocalTurn,
+    TimeSpan,
+)
+
+DIMENSION = 16
+
+
+def person(number: int, noise: float = 0.0, seed: int = 0) -> npt.NDArray[np.float32]:
+    """Unit vector near axis `number`; `noise` is the length of what is added across it."""
+    vector = np.zeros(DIMENSION)
+    vector[number] = 1.0
+    if noise:
+        across = np.random.default_rng(seed).normal(size=DIMENSION)
+        across[number] = 0.0
+        vector += noise * across / np.linalg.norm(across)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def local_chunk(
+    index: int,
+    voices: Sequence[tuple[Sequence[tuple[float, float]], npt.NDArray[np.float32] | None, float]],
+) -> ChunkDiarization:
+    """A chunk of (turns, embedding, clean seconds) in the order of local numbers."""
+    turns = [
+        LocalTurn(TimeSpan(start, end), number)
+        for number, (spans, _, _) in enumerate(voices)
+        for start, end in spans
+    ]
+    speakers = [
+        LocalSpeaker(index, number, clean_s, embedding)
+        for number, (_, embedding, clean_s) in enumerate(voices)
+    ]
+    return ChunkDiarization(index, tuple(sorted(turns)), tuple(speakers))
