@@ -25,7 +25,7 @@ def decode_attention(
     scale: float,
     probe_heads: Sequence[int] = (),
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Attend over the selected entries only; nothing is copied out of the arena.
+    """Attend over the selected entries only; nothing is copied out of a contiguous arena.
 
     Rows that lie in consecutive slots and read the same ranges are computed together, as
     views of the arena.
@@ -79,13 +79,9 @@ def decode_attention(
 def _entries(
     cache: torch.Tensor, first_slot: int, rows: int, span: tuple[int, int]
 ) -> torch.Tensor:
-    """View (rows * kv_heads, entries, head_dim) of a range of consecutive slots."""
-    view = cache[first_slot : first_slot + rows, :, span[0] : span[1]]
-    return view.flatten(0, 1) if _foldable(view) else view.reshape(-1, *view.shape[2:])
-
-
-def _foldable(view: torch.Tensor) -> bool:
-    return view.shape[0] == 1 or view.stride(0) == view.shape[1] * view.stride(1)
+    """(rows * kv_heads, entries, head_dim): a range of consecutive slots."""
+    # A view for a contiguous arena; another layout has its selected entries copied.
+    return cache[first_slot : first_slot + rows, :, span[0] : span[1]].flatten(0, 1)
 
 
 def _runs(slots: Sequence[int], ranges: Sequence[Ranges]) -> list[tuple[int, int]]:

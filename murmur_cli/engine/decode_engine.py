@@ -68,7 +68,10 @@ class DecodeEngine:
     @torch.inference_mode()
     def step(self) -> list[Finished]:
         """Admit what fits, decode one token for each active row; the rows that finished."""
-        finished = self._admit()
+        finished = []
+        # Rows that end with their first token free their slot before any step is decoded.
+        while self._scheduler.can_admit:
+            finished += self._admit()
         rows = [self._rows[slot] for slot in sorted(self._rows)]
         if not rows:
             return finished
@@ -82,8 +85,6 @@ class DecodeEngine:
 
     def _admit(self) -> list[Finished]:
         admitted = self._scheduler.admit()
-        if not admitted:
-            return []
         slots = [slot for slot, _ in admitted]
         entries = self._adapter.load(slots, [request.source for _, request in admitted])
         finished: list[Finished] = []

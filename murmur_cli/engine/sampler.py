@@ -29,7 +29,8 @@ def sample(
     best = logits.argmax(dim=1)
     for row, temperature in enumerate(temperatures):
         if temperature > 0:
-            weights = torch.softmax(logits[row] / temperature, dim=0)
+            # Drawn on the CPU: the same numbers on every device, and where the generator lives.
+            weights = torch.softmax(logits[row] / temperature, dim=0).cpu()
             best[row] = torch.multinomial(weights, 1, generator=generators[row])[0]
     chosen = logits.gather(1, best[:, None])[:, 0] - torch.logsumexp(logits, dim=1)
     return Sampled(tuple(best.tolist()), tuple(chosen.tolist()))

@@ -30,10 +30,15 @@ class Scheduler:
     def admit(self) -> list[tuple[int, Request]]:
         """Slots filled now, lowest slot first, with their requests."""
         admitted = []
-        while self._free and self._queue:
+        while self.can_admit:
             slot = heapq.heappop(self._free)
             admitted.append((slot, heapq.heappop(self._queue)[2]))
         return admitted
+
+    @property
+    def can_admit(self) -> bool:
+        """Whether a slot is free and a request waits for it."""
+        return bool(self._free and self._queue)
 
     def release(self, slot: int) -> None:
         """Give a slot back."""

@@ -259,7 +259,7 @@ class WhisperDecoder:
     def _embed(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Token and position embeddings of ids (rows, tokens)."""
         decoder = self._decoder
-        embedded: torch.Tensor = decoder.embed_tokens(ids) * decoder.embed_scale
+        embedded: torch.Tensor = decoder.embed_tokens(ids)
         places: torch.Tensor = decoder.embed_positions.weight[positions]
         return embedded + places
 

@@ -22,7 +22,6 @@ class TimestampRules:
     def __init__(self, tokens: WhisperTokens) -> None:
         self._tokens = tokens
         self._suppressed = torch.tensor(tokens.suppressed, dtype=torch.long)
-        self._suppressed_first = torch.tensor(tokens.suppressed_first, dtype=torch.long)
 
     def is_text(self, token: int) -> bool:
         """Whether the loop guard counts this token: all but timestamps."""
@@ -42,7 +41,6 @@ class TimestampRules:
     def _restrict_row(self, logits: torch.Tensor, output: Sequence[int]) -> None:
         begin, end = self._tokens.timestamp_begin, self._tokens.end
         if not output:
-            logits[self._suppressed_first.to(logits.device)] = NEVER
             logits[:begin] = NEVER
             logits[begin + self._tokens.max_initial_timestamp + 1 :] = NEVER
             return

@@ -14,6 +14,9 @@ from murmur_cli.errors import ModelError, UsageError
 TIMESTAMP_STEP_S = 0.02
 """Whisper's timestamps count in steps of 20 ms."""
 
+TOKENIZER_FILE = "tokenizer.json"
+FACTS_FILE = "generation_config.json"
+
 
 @dataclass(frozen=True, slots=True)
 class WhisperTokens:
@@ -26,7 +29,6 @@ class WhisperTokens:
         languages: code -> id; empty for English-only models.
         tasks: 'transcribe', 'translate' -> id; empty for English-only models.
         suppressed: ids never decoded as text.
-        suppressed_first: ids not decoded as the first text token.
         max_initial_timestamp: highest step of the first timestamp.
         alignment_heads: (layer, head) pairs whose cross-attention follows the audio.
     """
@@ -38,7 +40,6 @@ class WhisperTokens:
     languages: dict[str, int]
     tasks: dict[str, int]
     suppressed: tuple[int, ...]
-    suppressed_first: tuple[int, ...]
     max_initial_timestamp: int
     alignment_heads: tuple[tuple[int, int], ...]
     tokenizer: Tokenizer
@@ -85,21 +86,22 @@ def load_tokens(folder: Path) -> WhisperTokens:
     Raises:
         ModelError: a file is missing or is not Whisper's.
     """
+    for name in (TOKENIZER_FILE, FACTS_FILE):
+        if not (folder / name).is_file():
+            raise ModelError(f"model folder {folder}: {name} is missing")
     try:
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        facts = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
-        return _from_facts(tokenizer, facts)
-    except FileNotFoundError as error:
-        raise ModelError(f"model folder {folder}: {Path(error.filename).name} is missing") from None
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    except Exception as error:  # tokenizers raises bare Exception on a damaged file
+        raise ModelError(f"model folder {folder}: cannot read {TOKENIZER_FILE}: {error}") from None
+    try:
+        return _from_facts(tokenizer, json.loads((folder / FACTS_FILE).read_text(encoding="utf-8")))
     except KeyError as error:
         raise ModelError(
-            f"model folder {folder}: generation_config.json has no {error}; "
+            f"model folder {folder}: {FACTS_FILE} has no {error}; "
             "it is not a Whisper model or an outdated export"
         ) from None
-    except Exception as error:  # tokenizers raises bare Exception on a missing or damaged file
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"model folder {folder}: cannot read tokenizer.json: {error}") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ModelError(f"model folder {folder}: cannot read {FACTS_FILE}: {error}") from None
 
 
 def _from_facts(tokenizer: Tokenizer, facts: dict[str, Any]) -> WhisperTokens:
@@ -107,6 +109,9 @@ def _from_facts(tokenizer: Tokenizer, facts: dict[str, Any]) -> WhisperTokens:
     end = facts["eos_token_id"]
     end = int(end[0] if isinstance(end, list) else end)
     languages = {key.strip("<|>"): int(value) for key, value in facts.get("lang_to_id", {}).items()}
+    heads = facts["alignment_heads"]
+    if not heads:
+        raise ValueError("alignment_heads is empty; without them words have no times")
     # Everything between end of text and the timestamps is special: never text.
     specials = range(end + 1, no_timestamps + 1)
     return WhisperTokens(
@@ -118,8 +123,7 @@ def _from_facts(tokenizer: Tokenizer, facts: dict[str, Any]) -> WhisperTokens:
         languages=languages if facts.get("is_multilingual", bool(languages)) else {},
         tasks={key: int(value) for key, value in facts.get("task_to_id", {}).items()},
         suppressed=tuple(sorted({*(facts.get("suppress_tokens") or ()), *specials})),
-        suppressed_first=tuple(facts.get("begin_suppress_tokens") or ()),
         max_initial_timestamp=int(facts.get("max_initial_timestamp_index") or 50),
-        alignment_heads=tuple((int(layer), int(head)) for layer, head in facts["alignment_heads"]),
+        alignment_heads=tuple((int(layer), int(head)) for layer, head in heads),
         tokenizer=tokenizer,
     )

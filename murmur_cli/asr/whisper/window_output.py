@@ -57,8 +57,8 @@ def read_output(
         flags.append(Flag.LOOP)
     elif finished.stop is StopReason.LENGTH:
         flags.append(Flag.LENGTH_LIMIT)
-        if len(stretches) > 1 and stretches[-1].end_s is None:
-            stretches.pop()  # decoded again, whole, by the request for the rest
+        if stretches and stretches[-1].end_s is None:
+            _drop_unfinished(stretches, kept, tokens, language)
     starts_s = np.zeros(len(finished.tokens) + 1)
     if finished.attention is not None and finished.tokens:
         starts_s = token_starts_s(finished.attention, time.duration_s)
@@ -76,6 +76,26 @@ def read_output(
     return WindowOutput(
         tuple(stretch for stretch in heard if stretch.words), reached_s, tuple(flags), mean_logprob
     )
+
+
+def _drop_unfinished(
+    stretches: list[TimedText],
+    output: tuple[int, ...],
+    tokens: WhisperTokens,
+    language: str | None,
+) -> None:
+    """Leave out, in place, what the request for the rest will decode again.
+
+    That is the last stretch where there are others; the only stretch loses its last word,
+    which may be cut in the middle.
+    """
+    last = stretches.pop()
+    if stretches:
+        return
+    words = split_words([output[place] for place in last.places], tokens, language)
+    cut = words[-1].places[0] if words else 0
+    if cut:
+        stretches.append(TimedText(last.start_s, None, last.places[:cut]))
 
 
 def _end_s(stretch: TimedText, reached_s: float) -> float:

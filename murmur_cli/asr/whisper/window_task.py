@@ -78,12 +78,12 @@ class WindowTask:
         self.logprob_sum += sum(finished.logprobs)
         self.logprob_count += len(finished.logprobs)
         self.flags.extend(flag for flag in output.flags if flag not in self.flags)
-        if output.reached_s < MIN_PROGRESS_S:
+        rest = speech_after(self._speech, time.to_sample(output.reached_s, is_end=True))
+        covered = _seconds(rest) < MIN_REST_S
+        if not output.stretches or (output.reached_s < MIN_PROGRESS_S and not covered):
             return self._no_progress(finished)
         self._keep(output)
-        reached = time.to_sample(output.reached_s, is_end=True)
-        rest = speech_after(self._speech, reached)
-        if _seconds(rest) < MIN_REST_S:
+        if covered:
             return None
         if self.requests >= MAX_REQUESTS:
             self._give_up(rest)

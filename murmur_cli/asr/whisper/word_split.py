@@ -52,13 +52,17 @@ def split_words(
 def _whole_characters(
     text_tokens: Sequence[int], tokens: WhisperTokens
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Smallest runs of tokens that decode to whole characters."""
+    """Smallest runs of tokens that decode to whole characters.
+
+    A character can only be unfinished at the end of a run: U+FFFD before the end stands for
+    bytes that no later token completes.
+    """
     runs: list[tuple[str, tuple[int, ...]]] = []
     pending: list[int] = []
     for place, _ in enumerate(text_tokens):
         pending.append(place)
         text = tokens.decode([text_tokens[index] for index in pending])
-        if "�" not in text or place == len(text_tokens) - 1:
+        if not text.endswith("�") or place == len(text_tokens) - 1:
             runs.append((text, tuple(pending)))
             pending = []
     return runs

@@ -46,6 +46,12 @@ def reject_unknown(policy: str, options: dict[str, str], known: set[str], used: 
             )
 
 
+def require_at_least(name: str, value: int, minimum: int) -> None:
+    """Raise a UsageError if an option's value is below its limit."""
+    if value < minimum:
+        raise UsageError(f"--evict-opt {name}={value}: give {minimum} or more")
+
+
 def _parse(key: str, text: str, kind: type) -> Any:
     try:
         if kind is bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.regions import Range, RowView, merge_ranges
 
 
@@ -18,15 +19,18 @@ class OutputWindow:
 
     With n output entries, the current token's included, a step reads
     [0, min(sinks, n)) and [max(sinks, n - window), n).
+
+    Raises:
+        UsageError: a value below its limit.
     """
 
     sinks: int = 4
     window: int = 1024
 
     def __post_init__(self) -> None:
+        require_at_least("sinks", self.sinks, 0)
         # The newest entry is the current token's own: it must always be read.
-        assert self.sinks >= 0, self.sinks
-        assert self.window >= 1, self.window
+        require_at_least("window", self.window, 1)
 
     def select_output(self, row: RowView) -> tuple[Range, ...]:
         """Sinks and recent entries."""

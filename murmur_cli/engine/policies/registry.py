@@ -46,13 +46,8 @@ def build_policy(name: str, options: dict[str, str], rates: RequestRates) -> Evi
             )
     speech_options = {key: value for key, value in options.items() if not key.startswith("output_")}
     output_options = {key: value for key, value in options.items() if not key.startswith("speech_")}
-    try:
-        speech, used_speech = override(speech, speech_options, "speech")
-        output, used_output = override(output, output_options, "output")
-    except AssertionError as error:
-        raise UsageError(
-            f"--evict-opt: value {error} is out of range for policy '{name}'"
-        ) from None
+    speech, used_speech = override(speech, speech_options, "speech")
+    output, used_output = override(output, output_options, "output")
     reject_unknown(name, options, known, used_speech | used_output)
     return EvictionPolicy(name, speech, output)
 

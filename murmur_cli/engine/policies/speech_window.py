@@ -12,7 +12,9 @@ import math
 from dataclasses import dataclass
 
 from murmur_cli.engine.policies.base import RequestRates
+from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.regions import Range, RowView, merge_ranges
+from murmur_cli.errors import UsageError
 
 # The published setting in seconds of audio: 7.5 speech entries and 9 output tokens stand for one
 # second. What is fixed is time, not entries; a backend with requests shorter than the published
@@ -32,6 +34,9 @@ class SpeechWindow:
     min(floor(rate * (t - delay)), N - sinks - window), never below 0. A step reads
     [0, sinks) and [sinks + E, N); with `right_edge` the second range ends at
     min(N, sinks + E + window).
+
+    Raises:
+        UsageError: a value below its limit.
     """
 
     delay: int
@@ -41,10 +46,11 @@ class SpeechWindow:
     right_edge: bool = False
 
     def __post_init__(self) -> None:
-        assert self.delay >= 0, self.delay
-        assert self.window >= 1, self.window
-        assert self.rate > 0, self.rate
-        assert self.sinks >= 0, self.sinks
+        require_at_least("delay", self.delay, 0)
+        require_at_least("window", self.window, 1)
+        require_at_least("sinks", self.sinks, 0)
+        if not 0 < self.rate < math.inf:
+            raise UsageError(f"--evict-opt rate={self.rate:g}: give more than 0 entries a step")
 
     def select_speech(self, row: RowView) -> tuple[Range, ...]:
         """Sinks and what the left edge (and the right edge, if any) leaves."""

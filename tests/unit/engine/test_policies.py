@@ -1,0 +1,137 @@
+"""Kept sets against hand examples and closed forms of the definitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from murmur_cli.engine.policies.base import RequestRates
+from murmur_cli.engine.policies.keep_all import KeepAll
+from murmur_cli.engine.policies.output_window import OutputWindow
+from murmur_cli.engine.policies.registry import POLICIES, build_policy
+from murmur_cli.engine.policies.speech_window import SpeechWindow
+from murmur_cli.engine.regions import Range, RowView
+from support.dense_whisper import kept_output, kept_speech
+
+# 300 s requests at the rates of the paper's model: its own entries come out.
+PAPER_RATES = RequestRates(speech_entries_per_s=7.5, output_tokens_per_s=9.0, request_s=300.0)
+WHISPER_LIKE = RequestRates(speech_entries_per_s=50.0, output_tokens_per_s=7.0, request_s=30.0)
+
+
+def entries(ranges: tuple[Range, ...]) -> list[int]:
+    return [j for start, end in ranges for j in range(start, end)]
+
+
+def at_step(step: int, speech: int = 12) -> RowView:
+    return RowView(step, speech, step)
+
+
+def test_keep_all_when_asked_then_everything_and_no_bound() -> None:
+    assert KeepAll().select_speech(at_step(3)) == ((0, 12),)
+    assert KeepAll().select_output(at_step(3)) == ((0, 3),)
+    assert KeepAll().bound is None
+
+
+# N=12, sinks 2, window 3, delay 1, rate 2: at most 12-2-3 = 7 entries are ever evicted.
+HAND = {
+    1: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+    2: [0, 1, 4, 5, 6, 7, 8, 9, 10, 11],
+    3: [0, 1, 6, 7, 8, 9, 10, 11],
+    4: [0, 1, 8, 9, 10, 11],
+    5: [0, 1, 9, 10, 11],
+    6: [0, 1, 9, 10, 11],
+    60: [0, 1, 9, 10, 11],
+}
+
+
+@pytest.mark.parametrize("step", HAND)
+def test_speech_window_when_left_edge_moves_then_hand_example(step: int) -> None:
+    rule = SpeechWindow(delay=1, window=3, rate=2, sinks=2)
+    assert entries(rule.select_speech(at_step(step))) == HAND[step]
+
+
+# Two edges, no sinks: a window of 4 that stays for 2 steps, then moves by one.
+RIGHT_EDGE = {
+    1: [0, 1, 2, 3],
+    2: [0, 1, 2, 3],
+    3: [1, 2, 3, 4],
+    5: [3, 4, 5, 6],
+    40: [8, 9, 10, 11],
+}
+
+
+@pytest.mark.parametrize("step", RIGHT_EDGE)
+def test_speech_window_when_right_edge_then_window_of_fixed_size(step: int) -> None:
+    rule = SpeechWindow(delay=2, window=4, rate=1, right_edge=True)
+    assert entries(rule.select_speech(at_step(step))) == RIGHT_EDGE[step]
+
+
+@pytest.mark.parametrize(("step", "first"), [(1, 0), (2, 0), (3, 1), (4, 1), (5, 2), (7, 3)])
+def test_speech_window_when_rate_is_a_fraction_then_floor(step: int, first: int) -> None:
+    rule = SpeechWindow(delay=1, window=5, rate=0.5)
+    assert entries(rule.select_speech(at_step(step)))[0] == first
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        SpeechWindow(delay=1, window=12, rate=5.0),
+        SpeechWindow(delay=1, window=10, rate=5.0, sinks=2),
+        SpeechWindow(delay=1, window=3, rate=5.0, sinks=40),
+        SpeechWindow(delay=50, window=1, rate=5.0),
+    ],
+)
+def test_speech_window_when_budget_covers_all_then_full(rule: SpeechWindow) -> None:
+    for step in range(1, 51):
+        assert rule.select_speech(at_step(step)) == ((0, 12),)
+
+
+@pytest.mark.parametrize("rows", [3, 12, 40])
+def test_speech_window_when_rows_differ_in_length_then_each_by_its_own(rows: int) -> None:
+    rule = SpeechWindow(delay=3, window=6, rate=1.7, sinks=1)
+    for step in range(1, 60):
+        wanted = kept_speech(step, rows, 3, 6, 1.7, 1)
+        assert set(entries(rule.select_speech(RowView(step, rows, step)))) == wanted
+
+
+@pytest.mark.parametrize(("sinks", "window"), [(2, 3), (0, 1), (0, 5), (4, 1), (3, 60)])
+def test_output_window_when_decoding_then_closed_form_and_within_budget(
+    sinks: int, window: int
+) -> None:
+    rule = OutputWindow(sinks, window)
+    for step in range(1, 51):
+        kept = entries(rule.select_output(at_step(step)))
+        assert set(kept) == kept_output(step, sinks, window)
+        assert kept == sorted(kept)
+        assert kept[-1] == step - 1
+        assert len(kept) == min(step, sinks + window)
+
+
+def test_defaults_when_at_the_papers_rates_then_its_setting() -> None:
+    rule = SpeechWindow.defaults_for(PAPER_RATES)
+    assert (rule.delay, rule.window, rule.sinks) == (512, 1024, 0)
+    assert rule.rate == pytest.approx(1.0)
+    assert OutputWindow() == OutputWindow(4, 1024)
+
+
+def test_defaults_when_requests_are_short_then_same_share_of_a_request() -> None:
+    rule = SpeechWindow.defaults_for(WHISPER_LIKE)
+    # A tenth of 300 s: delay 512/9/10 s at 7 tokens/s, window 1024/7.5/10 s at 50 entries/s.
+    assert rule.delay == 40
+    assert rule.window == 683
+    # (1/7.5)/(1/9) = 1.2 s of audio for each second of output: 1.2 * 50 / 7 entries a token.
+    assert rule.rate == pytest.approx(60 / 7)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_registry_when_default_then_newest_entry_is_read_and_selection_is_legal(
+    name: str,
+) -> None:
+    policy = build_policy(name, {}, WHISPER_LIKE)
+    assert policy.name == name
+    for step in (1, 2, 41, 42, 300, 5000):
+        selection = policy.select(RowView(step, 1500, step))
+        for ranges, end in ((selection.speech, 1500), (selection.output, step)):
+            listed = entries(ranges)
+            assert listed == sorted(set(listed))
+            assert listed[0] >= 0
+            assert listed[-1] == end - 1
