@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from murmur_cli.audio.discover import InputFile
-from murmur_cli.errors import ExitCode, ModelError, RecordingError
+from murmur_cli.errors import ExitCode, ModelError, RecordingError, UsageError
 from murmur_cli.models.choice import ModelChoice
 from murmur_cli.pipeline import transcribe_recording
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings
-from murmur_cli.stages import start_stages
+from murmur_cli.stages import Stages, start_stages
 from murmur_cli.types import Status, Transcript
 from murmur_cli.writers.output import write_outputs
 
@@ -49,33 +49,44 @@ def transcribe_batch(
 
     Raises:
         ModelError: a model cannot be loaded; no other recording could do better.
+        UsageError: the model, once loaded, lacks what the settings ask for.
     """
-    stages = start_stages(settings, choice, device, progress)
     outcomes = []
-    for source in sources:
-        try:
-            transcript = transcribe_recording(source, settings, stages, device, progress)
-            files: tuple[Path, ...] = ()
-            if not settings.to_stdout:
-                files = write_outputs(
-                    transcript,
-                    settings.formats,
-                    output_directory(source, settings),
-                    source.session_id,
-                )
-            outcome = Outcome(source, transcript, files)
-        except ModelError:
-            raise
-        except RecordingError as error:
-            outcome = Outcome(source, None, failure=str(error))
-        except Exception as error:
-            # The batch outlives a fault of ours in one recording; the traceback is kept.
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            failure = f"unexpected {type(error).__name__}: {reason} (--debug shows where)"
-            outcome = Outcome(source, None, failure=failure, details=traceback.format_exc())
-        outcomes.append(outcome)
-        on_outcome(outcome)
+    with start_stages(settings, choice, device, progress) as stages:
+        for source in sources:
+            outcome = _transcribe_one(source, settings, stages, device, progress)
+            outcomes.append(outcome)
+            on_outcome(outcome)
     return tuple(outcomes)
+
+
+def _transcribe_one(
+    source: InputFile,
+    settings: TranscribeSettings,
+    stages: Stages,
+    device: str,
+    progress: ProgressHook,
+) -> Outcome:
+    try:
+        transcript = transcribe_recording(source, settings, stages, device, progress)
+        files: tuple[Path, ...] = ()
+        if not settings.to_stdout:
+            files = write_outputs(
+                transcript,
+                settings.formats,
+                output_directory(source, settings),
+                source.session_id,
+            )
+        return Outcome(source, transcript, files)
+    except (ModelError, UsageError):
+        raise
+    except RecordingError as error:
+        return Outcome(source, None, failure=str(error))
+    except Exception as error:
+        # The batch outlives a fault of ours in one recording; the traceback is kept.
+        reason = next((line for line in str(error).splitlines() if line.strip()), "no message")
+        failure = f"unexpected {type(error).__name__}: {reason} (--debug shows where)"
+        return Outcome(source, None, failure=failure, details=traceback.format_exc())
 
 
 def exit_code(outcomes: Sequence[Outcome], *, allow_partial: bool) -> ExitCode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,12 +56,14 @@ class TranscribeSettings:
     allow_partial: bool = False
 
     def __post_init__(self) -> None:
-        if self.chunk_s is not None and not self.chunk_s >= MIN_CHUNK_S:
+        if self.chunk_s is not None and not MIN_CHUNK_S <= self.chunk_s < math.inf:
             raise UsageError(
                 f"--chunk {self.chunk_s:g}: give at least {MIN_CHUNK_S:g} seconds, or 'auto'"
             )
         if self.batch_size < 1:
             raise UsageError(f"--batch-size {self.batch_size}: give 1 or more")
+        if self.language is not None and not self.language.strip():
+            raise UsageError("--language is empty: give a code such as en, or leave it out")
         if self.task not in ("transcribe", "translate"):
             raise UsageError(f"--task {self.task}: known tasks are transcribe, translate")
         check_hints(self.hints)

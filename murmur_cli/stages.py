@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -41,25 +42,32 @@ class Stages:
     diarizer: Loading[LocalDiarizer] | None
 
 
+@contextmanager
 def start_stages(
     settings: TranscribeSettings, choice: ModelChoice, device: str, progress: ProgressHook
-) -> Stages:
-    """Begin to load every stage that the settings ask for.
+) -> Iterator[Stages]:
+    """Begin to load every stage that the settings ask for; at the end, what has not begun to
+    load is left alone.
 
     One thread loads them in the order in which they are needed: imports hold a lock anyway,
     and the first recording is decoded meanwhile.
+
+    Raises:
+        ModelError: the speaker networks are missing or damaged. They are loaded last, so this
+            is said now and not after an hour of recognition.
     """
     recogniser = recogniser_for(choice, settings, device, progress)
+    load_diarizer = _diarizer_loader() if settings.diarize else None
     pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load")
     try:
-        return Stages(
+        yield Stages(
             detector=Loading(_load_detector, pool),
             packing=recogniser.packing,
             recogniser=Loading(recogniser.load, pool),
-            diarizer=Loading(_load_diarizer, pool) if settings.diarize else None,
+            diarizer=Loading(load_diarizer, pool) if load_diarizer is not None else None,
         )
     finally:
-        pool.shutdown(wait=False)
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _load_detector() -> VoiceActivityDetector:
@@ -68,10 +76,14 @@ def _load_detector() -> VoiceActivityDetector:
     return SileroVad()
 
 
-def _load_diarizer() -> LocalDiarizer:
-    from murmur_cli.diarization.embedded import EmbeddedDiarizer
-
+def _diarizer_loader() -> Callable[[], LocalDiarizer]:
     segmentation, embedding = packaged_file("segmentation-3.0"), packaged_file("campplus")
-    return EmbeddedDiarizer(
-        segmentation.path, embedding.path, (segmentation.identity, embedding.identity)
-    )
+
+    def load() -> LocalDiarizer:
+        from murmur_cli.diarization.embedded import EmbeddedDiarizer
+
+        return EmbeddedDiarizer(
+            segmentation.path, embedding.path, (segmentation.identity, embedding.identity)
+        )
+
+    return load

@@ -31,6 +31,24 @@ def check_eviction(settings: TranscribeSettings) -> None:
     build_policy(settings.evict, settings.evict_options, WHISPER_RATES)
 
 
+def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
+    """Reject a language or task that the chosen model does not know, before audio is read.
+
+    An embedded model that was never converted is asked only when it loads.
+
+    Raises:
+        UsageError: the model lacks the language or the task.
+        ModelError: the files that say so are missing or unreadable.
+    """
+    asks_nothing = settings.language is None and settings.task == "transcribe"
+    if asks_nothing or not choice.location.is_dir():
+        return
+    from murmur_cli.asr.whisper.tokens import load_tokens
+
+    tokens = load_tokens(choice.location)
+    tokens.prompt(settings.language or next(iter(tokens.languages), None), settings.task)
+
+
 def recogniser_for(
     choice: ModelChoice, settings: TranscribeSettings, device: str, progress: ProgressHook
 ) -> Recogniser:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -53,13 +54,18 @@ def main() -> None:
     except MurmurError as error:
         print(f"murmur: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of our output is gone (head, less): nobody is left to complain to.
-        sys.stderr.close()
-        sys.exit(ExitCode.OK)
-    except KeyboardInterrupt:
-        print("murmur: interrupted", file=sys.stderr)
-        sys.exit(ExitCode.INTERRUPTED)
+    except SystemExit as ending:
+        # typer makes a KeyboardInterrupt that no command caught into this.
+        if ending.code == ExitCode.INTERRUPTED:
+            _leave_now(ExitCode.INTERRUPTED)
+        raise
+
+
+def _leave_now(code: ExitCode) -> NoReturn:
+    """End at once: a usual exit waits for a model that still loads in the background."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _one_line(text: str) -> str:

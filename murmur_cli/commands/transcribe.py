@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -139,6 +140,8 @@ def transcribe_command(
     """
     from murmur_cli.writers.registry import parse_formats
 
+    if output is not None and not output.strip():
+        raise UsageError("-o is empty: give a folder, or '-' for standard output")
     to_stdout = output == STDOUT
     settings = TranscribeSettings(
         model=model,
@@ -146,7 +149,7 @@ def transcribe_command(
         evict=evict,
         evict_options=_key_values(evict_opt or []),
         batch_size=batch_size,
-        language=language,
+        language=language.strip().lower() if language is not None else None,
         task=task,
         diarize=diarize,
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
@@ -178,7 +181,7 @@ def _run(
     quiet: bool,
     debug: bool,
 ) -> ExitCode:
-    from murmur_cli.asr.registry import check_eviction
+    from murmur_cli.asr.registry import check_eviction, check_request
     from murmur_cli.audio.discover import find_inputs
     from murmur_cli.batch import exit_code, transcribe_batch
 
@@ -186,6 +189,7 @@ def _run(
     sources = find_inputs(audio, recursive=settings.recursive)
     _check_outputs(sources, settings)
     choice, device = _choose(settings, display)
+    check_request(choice, settings)
     outcomes: list[Outcome] = []
 
     def report(outcome: Outcome) -> None:
@@ -245,11 +249,14 @@ def _report(
     quiet: bool,
     debug: bool,
 ) -> None:
+    from murmur_cli.audio.path_text import path_text
     from murmur_cli.writers.registry import WRITERS
 
-    name = str(outcome.source.path)
+    name = path_text(outcome.source.path)
     if outcome.transcript is None:
-        display.line(f"{name}: failed: {outcome.failure}", style="red")
+        assert outcome.failure is not None
+        # A reading error names the file itself.
+        display.line(f"{name}: failed: {outcome.failure.removeprefix(f'{name}: ')}", style="red")
         if debug and outcome.details is not None:
             print(outcome.details, file=sys.stderr)
         return
@@ -257,12 +264,25 @@ def _report(
         display.note(f"{name}: {warning}", level="warning")
     if settings.to_stdout or show:
         format_name = settings.formats[0] if settings.to_stdout else "txt"
-        sys.stdout.write(WRITERS[format_name].render(outcome.transcript))
-        sys.stdout.flush()
+        heard = _print_data(WRITERS[format_name].render(outcome.transcript))
+        if settings.to_stdout and not heard:
+            raise typer.Exit(ExitCode.OK)
     if not quiet:
         display.line(f"{name}: {_summary(outcome.transcript)}")
         if outcome.files:
-            display.line("  " + " ".join(str(path) for path in outcome.files))
+            display.line("  " + " ".join(path_text(path) for path in outcome.files))
+
+
+def _print_data(text: str) -> bool:
+    """Print the same bytes that a file would hold; False if the reader (head, less) is gone."""
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What follows, and what Python flushes at its end, goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _summary(transcript: Transcript) -> str:
@@ -272,17 +292,21 @@ def _summary(transcript: Transcript) -> str:
     parts = [f"{facts.duration_s:.1f} s"]
     if not transcript.plan.chunks:
         level = "digital silence" if facts.peak_dbfs is None else f"peak {facts.peak_dbfs:.0f} dBFS"
-        parts.append(f"no speech found ({level}); empty files written")
+        parts.append(f"no speech found ({level})")
     else:
-        parts.append(f"{len(transcript.words)} words")
+        parts.append(_count(len(transcript.words), "word"))
         if transcript.speakers:
-            parts.append(f"{len(transcript.speakers)} speakers")
+            parts.append(_count(len(transcript.speakers), "speaker"))
         if transcript.language:
             parts.append(transcript.language)
         flags = sorted({str(flag) for chunk in transcript.chunks for flag in chunk.flags})
         if flags:
             parts.append("flags: " + ", ".join(flags))
     return f"{transcript.status}: {', '.join(parts)}; took {wall_s:.1f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _chunk_seconds(text: str) -> float | None:
