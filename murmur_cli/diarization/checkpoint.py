@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,18 @@ from murmur_cli.errors import ModelError
 if TYPE_CHECKING:
     import torch
 
+# What torch's restricted unpickler was seen to raise, or can, on damaged bytes.
+_UNREADABLE = (
+    OSError,
+    RuntimeError,
+    EOFError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    struct.error,
+    pickle.UnpicklingError,
+)
 _PYANNOTE_RECORDS = ("Problem", "Resolution", "Specifications")
 
 
@@ -32,7 +45,7 @@ def load_state(path: Path) -> dict[str, torch.Tensor]:
     try:
         with torch.serialization.safe_globals([*stand_ins, torch.torch_version.TorchVersion]):
             content = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, KeyError, pickle.UnpicklingError) as error:
+    except _UNREADABLE as error:
         reason = str(error).partition("\n")[0]
         raise ModelError(
             f"weights {path} cannot be read ({reason}); reinstall the package that ships them"
