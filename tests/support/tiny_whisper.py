@@ -8,12 +8,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from murmur_cli.asr.whisper.tokens import WhisperTokens
+from murmur_cli.types import Samples
 
 END, START, ENGLISH, GERMAN, TRANSLATE, TRANSCRIBE, NO_SPEECH, NO_TIMES = range(256, 264)
 TIMES_BEGIN = 264
@@ -22,6 +25,9 @@ ENTRIES = 100
 
 POSITIONS = 64
 VOCABULARY = TIMES_BEGIN + ENTRIES + 1
+GAINS = {"q_proj": 2.0, "k_proj": 2.0, "encoder_attn.out_proj": 3.0, "out_proj": 2.0}
+"""Standard deviation of a layer's output for inputs of deviation 1, by part of its name."""
+
 PROMPT = (START, ENGLISH, TRANSCRIBE)
 
 
@@ -67,8 +73,8 @@ def tiny_tokens(*, multilingual: bool = True, end: int = END) -> WhisperTokens:
 def tiny_whisper(seed: int = 0) -> Any:
     """WhisperForConditionalGeneration with random weights, float32, evaluation mode.
 
-    Weights are four times larger than the initialisation: the output is then not one token
-    over and over.
+    Weights are scaled so that every layer matters: attention picks out single entries, the
+    output differs from window to window and is not one token over and over.
     """
     from transformers import WhisperConfig, WhisperForConditionalGeneration
 
@@ -91,14 +97,28 @@ def tiny_whisper(seed: int = 0) -> Any:
         pad_token_id=END,
         begin_suppress_tokens=None,
         suppress_tokens=None,
+        tie_word_embeddings=False,
     )
     config._attn_implementation = "sdpa"
     model = WhisperForConditionalGeneration(config)
     with torch.no_grad():
-        for parameter in model.parameters():
+        for name, parameter in model.named_parameters():
             if parameter.dim() >= 2:
-                parameter.mul_(4.0)
+                inputs = 1 if "embed" in name else parameter[0].numel()
+                gain = next((gain for part, gain in GAINS.items() if part in name), 1.0)
+                parameter.normal_(std=gain / math.sqrt(inputs))
     return model.eval()
+
+
+def chirp(seed: int, duration_s: float = 2.0) -> Samples:
+    """Audio whose pitch and loudness wander, different for each seed."""
+    random = np.random.default_rng(seed)
+    count = round(duration_s * 16_000)
+    knots = np.linspace(0, count, 9)
+    pitch_hz = np.interp(np.arange(count), knots, random.uniform(100, 3000, 9))
+    loudness = np.interp(np.arange(count), knots, random.uniform(0.02, 0.6, 9))
+    samples = loudness * np.sin(2 * np.pi * np.cumsum(pitch_hz) / 16_000)
+    return (samples + 0.01 * random.standard_normal(count)).astype(np.float32)
 
 
 class AnyToken:

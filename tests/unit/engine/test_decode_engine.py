@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 import torch
@@ -36,6 +37,7 @@ class ScriptedDecoder:
     bytes_per_entry: int = 8
     max_entries: int = 100
     bound: OutputBound | None = None
+    speech_of: dict[int, int] = field(default_factory=dict)  # by the script's first token
     scripts: dict[int, list[int]] = field(default_factory=dict)
     steps: list[list[StepRow]] = field(default_factory=list)
     prefills: list[tuple[int, ...]] = field(default_factory=list)
@@ -47,7 +49,7 @@ class ScriptedDecoder:
     def load(self, slots: Sequence[int], sources: Sequence[list[int]]) -> tuple[int, ...]:
         for slot, source in zip(slots, sources, strict=True):
             self.scripts[slot] = source
-        return (SPEECH,) * len(slots)
+        return tuple(self.speech_of.get(source[0], SPEECH) for source in sources)
 
     def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
         assert len({len(prompt) for prompt in prompts}) == 1
@@ -91,7 +93,7 @@ def request(
 
 
 def run(
-    requests: list[Request], slots: int = 2, policy: EvictionPolicy = NONE, **fields: int
+    requests: list[Request], slots: int = 2, policy: EvictionPolicy = NONE, **fields: Any
 ) -> tuple[dict[str, Finished], ScriptedDecoder]:
     adapter = ScriptedDecoder(**fields)
     engine = DecodeEngine(adapter, policy, EverythingIsText(), slots)
@@ -250,3 +252,17 @@ def test_usage_when_policy_evicts_then_counted_by_the_definition() -> None:
     assert kv.output_entries_read == 5 * 4 + 1 + 2 + 3 + 3 + 3
     assert kv.output_entries_held == 5 * 4 + 15
     assert kv.bytes_read == 8 * (kv.speech_entries_read + kv.output_entries_read)
+
+
+def test_speech_when_rows_hold_different_amounts_then_each_is_evicted_by_its_own() -> None:
+    policy = EvictionPolicy("speech", SpeechWindow(1, 4, 2.0), KeepAll())
+    requests = [
+        request("a", [1, 9, 9, 8, 8, END]),
+        request("b", [2, 9, 9, 8, 8, END]),
+        request("c", [3, 9, 9, 8, 8, END]),
+    ]
+    done, _ = run(requests, slots=2, policy=policy, speech_of={1: 3, 2: 7, 3: 20})
+    # Steps 1..5 evict 0, 2, 4, 6, 8, and always leave 4.
+    assert done["a"].kv.speech_entries_read == 5 * 3
+    assert done["b"].kv.speech_entries_read == 7 + 5 + 4 + 4 + 4
+    assert done["c"].kv.speech_entries_read == 20 + 18 + 16 + 14 + 12

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,4 +30,4 @@ def test_merge_ranges_when_any_then_same_entries_ascending_and_apart(
     assert {j for start, end in merged for j in range(start, end)} == wanted
     assert count_entries(merged) == len(wanted)
     assert all(start < end for start, end in merged)
-    assert all(left[1] < right[0] for left, right in zip(merged, merged[1:], strict=False))
+    assert all(left[1] < right[0] for left, right in pairwise(merged))
