@@ -38,7 +38,10 @@ run: $(STAMP) ## transcribe AUDIO="path …" (default: the packaged sample) into
 	@if [ -z "$$RUN_AUDIO" ]; then set -- "$$($(BIN)/python -c '$(FIND_SAMPLE)')"; \
 	elif [ -e "$$RUN_AUDIO" ]; then set -- "$$RUN_AUDIO"; \
 	else set -- $$RUN_AUDIO; fi; \
-	exec $(BIN)/murmur transcribe "$$@" -o out --format json,rttm,srt,txt $(ARGS)
+	started="$$(mktemp)"; status=0; \
+	$(BIN)/murmur transcribe "$$@" -o out --format json,rttm,srt,txt $(ARGS) || status=$$?; \
+	[ ! -d out ] || find out -name '*.txt' -newer "$$started" -exec printf '\n%s\n\n' {} \; -exec cat {} \; ; \
+	rm -f "$$started"; exit $$status
 
 test: $(STAMP) ## the tests that CI runs
 	@$(BIN)/pytest
@@ -55,9 +58,9 @@ lint: $(STAMP) ## ruff, mypy and the import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-golden: $(STAMP) ## write the expected files of tests/golden anew; review the diff
-	@$(BIN)/pytest tests/golden --refresh-golden
-	@git --no-pager diff --stat -- tests/golden
+golden: $(STAMP) ## write the expected files of tests/golden and tests/cli anew; review the diff
+	@$(BIN)/pytest tests/golden tests/cli/test_help.py --refresh-golden
+	@git --no-pager diff --stat -- tests/golden tests/cli/golden
 
 clean: ## remove caches, build leftovers and out/, but not .venv
 	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
