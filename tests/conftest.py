@@ -27,6 +27,15 @@ if not _has_cuda_device():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--refresh-golden",
+        action="store_true",
+        help="write the expected files of tests/golden and tests/cli/golden anew instead of "
+        "comparing with them; review the diff",
+    )
+
+
 @pytest.fixture(autouse=True)
 def _fixed_seeds() -> None:
     random.seed(SEED)

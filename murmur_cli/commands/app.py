@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EXIT_CODES_HELP,
 )
-app.command("transcribe")(transcribe_command)
+app.command("transcribe", epilog=EXIT_CODES_HELP)(transcribe_command)
 app.add_typer(models_app, name="models")
 app.command("doctor")(doctor_command)
 

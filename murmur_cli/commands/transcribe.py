@@ -134,9 +134,7 @@ def transcribe_command(
 ) -> None:
     """Transcribe recordings: who said what, when.
 
-    Writes RTTM, SRT and JSON beside each input unless told otherwise. Exit codes: 0 fine,
-    1 some recordings failed, 2 usage, 3 nothing could be processed, 4 model or credentials
-    missing, 130 interrupted.
+    Writes RTTM, SRT and JSON beside each input unless told otherwise.
     """
     from murmur_cli.writers.registry import parse_formats
 
