@@ -9,6 +9,7 @@ from transformers import WhisperForConditionalGeneration
 from transformers.utils import logging as transformers_logging
 
 from murmur_cli.asr.whisper.backend import WhisperBackend, WhisperOptions
+from murmur_cli.asr.whisper.half_weight_linear import half_weights, use_half_weights
 from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
 from murmur_cli.asr.whisper.tokens import load_tokens
 from murmur_cli.engine.policies.registry import build_policy
@@ -43,4 +44,8 @@ def load_whisper(
     except (OSError, ValueError, RuntimeError) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"model folder {folder}: cannot load as Whisper: {line}") from None
-    return WhisperBackend(model.eval().to(device), tokens, identity, policy, options)
+    model = model.eval().to(device)
+    if device == "cpu":
+        use_half_weights(model.model.decoder)
+        model.proj_out = half_weights(model.proj_out)
+    return WhisperBackend(model, tokens, identity, policy, options)
