@@ -82,8 +82,8 @@ class SincNet(nn.Module):
         for index, (convolve, normalise) in enumerate(zip(self.conv1d, self.norm1d, strict=True)):
             features = convolve(features)
             if index == 0:
-                features = features.abs()
-            features = F.leaky_relu(normalise(F.max_pool1d(features, 3)))
+                features = features.abs_()
+            features = F.leaky_relu_(normalise(F.max_pool1d(features, 3)))
         return features
 
 
