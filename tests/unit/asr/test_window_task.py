@@ -1,0 +1,196 @@
+"""One window's way through the engine, with the engine's answers made by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from murmur_cli.asr.whisper.window_task import MAX_REQUESTS, RETRY_TEMPERATURES, WindowTask
+from murmur_cli.engine.request import Finished, Loop, Request, StopReason
+from murmur_cli.types import Flag, KvUsage, SampleSpan, TimeSpan, Window
+from support.tiny_whisper import TIMES_BEGIN, tiny_tokens
+
+TINY = tiny_tokens()
+PROMPT = (257, 258, 261)
+
+
+def t(seconds: float) -> int:
+    return TIMES_BEGIN + round(seconds * 50)
+
+
+def make_task(*speech: tuple[float, float]) -> WindowTask:
+    """A window that hears exactly its speech, given in seconds."""
+    spans = tuple(SampleSpan(round(s * 16_000), round(e * 16_000)) for s, e in speech)
+    window = Window(SampleSpan(spans[0].start, spans[-1].end), spans, spans)
+    samples = np.zeros(spans[-1].end, np.float32)
+    return WindowTask("w", 0, samples, window, "en", PROMPT)
+
+
+def answer(
+    request: Request,
+    *output: int | str,
+    stop: StopReason = StopReason.END,
+    loop: Loop | None = None,
+) -> Finished:
+    tokens = tuple(
+        token for part in output for token in (part.encode() if isinstance(part, str) else [part])
+    )
+    logprobs = (math.log(0.5),) * (len(tokens) + (stop is StopReason.END))
+    entries = 1500
+    # Every token takes an equal share of the window.
+    attention = np.zeros((len(tokens), 1, entries), np.float16)
+    heard = round(request.audio_s * 50)
+    for token in range(len(tokens)):
+        share = slice(token * heard // len(tokens), (token + 1) * heard // len(tokens))
+        attention[token, 0, share] = 0.1
+    return Finished(request, tokens, logprobs, stop, loop, KvUsage(steps=1), attention, None)
+
+
+def looping(request: Request) -> Finished:
+    """A repetition from the very first word."""
+    return answer(request, t(0), "a" * 60, stop=StopReason.LOOP, loop=Loop(1, 1, 60))
+
+
+def texts(task: WindowTask) -> list[str]:
+    return [word.text for stretch in task.heard for word in stretch.words]
+
+
+def test_first_request_when_made_then_whole_window_greedy() -> None:
+    task = make_task((1.0, 3.0), (5.0, 6.0))
+    request = task.first_request()
+    assert (request.key, request.prompt, request.temperature) == ("w", PROMPT, 0.0)
+    assert request.audio_s == 3.0
+    assert request.source.pieces == task.window.pieces
+    assert len(request.source.audio) == 3 * 16_000
+
+
+def test_window_when_covered_then_done() -> None:
+    task = make_task((1.0, 3.0))
+    finished = answer(task.first_request(), t(0), "one two", t(1.9))
+    assert task.take(finished, TINY) is None
+    assert texts(task) == ["one", "two"]
+    assert (task.flags, task.untranscribed, task.rejected) == ([], [], [])
+    assert (task.requests, task.tokens) == (1, 9)
+    assert task.logprob_sum / task.logprob_count == pytest.approx(math.log(0.5))
+
+
+def test_window_when_speech_is_left_then_goes_on_from_there() -> None:
+    task = make_task((1.0, 3.0), (5.0, 7.0))
+    rest = task.take(answer(task.first_request(), t(0), "one", t(1.5)), TINY)
+    assert rest is not None
+    # 1.5 s of 4 are done: half a second of the first piece is left, and the second.
+    assert rest.source.pieces == (SampleSpan(40_000, 48_000), SampleSpan(80_000, 112_000))
+    assert (rest.audio_s, rest.temperature) == (2.5, 0.0)
+    assert task.take(answer(rest, t(0), "two", t(0.5), t(0.5), "three", t(2.5)), TINY) is None
+    assert texts(task) == ["one", "two", "three"]
+    # Second 0.5 of the rest is the joint: "three" is from 5 s on.
+    assert task.heard[2].span == TimeSpan(5.0, 7.0)
+    assert task.requests == 2
+    assert task.kv.steps == 2
+
+
+def test_window_when_only_silence_is_left_then_done() -> None:
+    spoken = SampleSpan(16_000, 32_000)
+    window = Window(SampleSpan(16_000, 80_000), (spoken,), (SampleSpan(16_000, 80_000),))
+    task = WindowTask("w", 0, np.zeros(80_000, np.float32), window, "en", PROMPT)
+    assert task.take(answer(task.first_request(), t(0), "one", t(0.9)), TINY) is None
+    assert task.flags == []
+
+
+def test_window_when_nothing_is_said_then_incomplete() -> None:
+    task = make_task((1.0, 3.0))
+    assert task.take(answer(task.first_request()), TINY) is None
+    assert task.flags == [Flag.INCOMPLETE]
+    assert task.untranscribed == [TimeSpan(1.0, 3.0)]
+
+
+def test_window_when_shorter_than_progress_counts_then_its_text_is_kept() -> None:
+    task = make_task((1.0, 1.4))
+    assert task.take(answer(task.first_request(), t(0), "yes", t(0.38)), TINY) is None
+    assert texts(task) == ["yes"]
+    assert task.flags == []
+
+
+def test_window_when_text_does_not_move_on_then_given_up() -> None:
+    task = make_task((1.0, 9.0))
+    assert task.take(answer(task.first_request(), t(0), "uh", t(0.2)), TINY) is None
+    assert texts(task) == []
+    assert task.flags == [Flag.INCOMPLETE]
+    assert task.untranscribed == [TimeSpan(1.0, 9.0)]
+
+
+def test_loop_when_at_the_very_start_then_higher_temperatures_then_given_up() -> None:
+    task = make_task((1.0, 9.0))
+    request: Request | None = task.first_request()
+    temperatures, seeds = [], set()
+    while request is not None:
+        temperatures.append(request.temperature)
+        seeds.add(request.seed)
+        request = task.take(looping(request), TINY)
+    assert temperatures == [0.0, *RETRY_TEMPERATURES]
+    assert len(seeds) == 3
+    assert task.flags == [Flag.LOOP, Flag.INCOMPLETE]
+    assert task.untranscribed == [TimeSpan(1.0, 9.0)]
+
+
+def test_loop_when_a_retry_helps_then_greedy_again() -> None:
+    task = make_task((1.0, 5.0))
+    retry = task.take(looping(task.first_request()), TINY)
+    assert retry is not None
+    assert retry.source.pieces == task.window.pieces
+    rest = task.take(answer(retry, t(0), "one", t(2.0)), TINY)
+    assert rest is not None
+    assert rest.temperature == 0.0
+    again = task.take(looping(rest), TINY)
+    assert again is not None
+    assert again.temperature == RETRY_TEMPERATURES[0]
+    assert texts(task) == ["one"]
+
+
+def test_loop_when_after_text_then_text_is_kept_and_the_rest_asked_anew() -> None:
+    task = make_task((1.0, 11.0))
+    output = (t(0), "one", t(4.0), t(4.0), "a" * 30)
+    rest = task.take(
+        answer(task.first_request(), *output, stop=StopReason.LOOP, loop=Loop(6, 1, 30)), TINY
+    )
+    assert rest is not None
+    assert texts(task)[0] == "one"
+    assert rest.source.pieces[0].start >= (1 + 4) * 16_000
+    assert rest.temperature == 0.0
+    assert task.flags == [Flag.LOOP]
+
+
+def test_window_when_it_never_ends_then_requests_are_bounded() -> None:
+    task = make_task((0.0, 30.0))
+    request: Request | None = task.first_request()
+    while request is not None:
+        request = task.take(answer(request, t(0), "um", t(0.6)), TINY)
+    assert task.requests == MAX_REQUESTS
+    assert task.flags == [Flag.INCOMPLETE]
+    assert texts(task) == ["um"] * MAX_REQUESTS
+    (left,) = task.untranscribed
+    assert left.start_s == pytest.approx(0.6 * MAX_REQUESTS)
+    assert left.end_s == 30.0
+
+
+def test_text_when_too_slow_for_the_speech_of_a_rest_then_rejected_and_kept_aside() -> None:
+    task = make_task((0.0, 20.0))
+    rest = task.take(answer(task.first_request(), t(0), "a b c d", t(8.0)), TINY)
+    assert rest is not None
+    # 12 s of speech want at least 6 words.
+    assert task.take(answer(rest, t(0), "thank you", t(12.0)), TINY) is None
+    assert texts(task) == ["a", "b", "c", "d"]
+    (rejected,) = task.rejected
+    assert (rejected.text, rejected.span) == ("thank you", TimeSpan(8.0, 20.0))
+    assert rejected.reason == "2 words for 12.0 s of speech, on a retry"
+    assert task.flags == [Flag.REJECTED]
+    assert task.untranscribed == [TimeSpan(8.0, 20.0)]
+
+
+def test_text_when_slow_in_the_first_request_then_believed() -> None:
+    task = make_task((0.0, 12.0))
+    assert task.take(answer(task.first_request(), t(0), "thank you", t(12.0)), TINY) is None
+    assert texts(task) == ["thank", "you"]
+    assert task.rejected == []
