@@ -11,7 +11,7 @@ STAMP := .venv/.set-up
 CONSTRAINTS := .ci/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow test-gpu lint golden clean
+.PHONY: help setup run test test-slow test-gpu lint golden picture clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -61,6 +61,9 @@ lint: $(STAMP) ## ruff, mypy and the import contracts
 golden: $(STAMP) ## write the expected files of tests/golden and tests/cli anew; review the diff
 	@$(BIN)/pytest tests/golden tests/cli/test_help.py --refresh-golden
 	@git --no-pager diff --stat -- tests/golden tests/cli/golden
+
+picture: $(STAMP) ## draw README's picture from a run on the sample
+	@$(BIN)/python docs/picture.py "$$($(BIN)/python -c '$(FIND_SAMPLE)')"
 
 clean: ## remove caches, build leftovers and out/, but not .venv
 	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
