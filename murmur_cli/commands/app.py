@@ -49,6 +49,9 @@ def _options(
 
 def main() -> None:
     """Entry point of the `murmur` program."""
+    if sys.stderr is None:
+        # Closed by who started us: what is said there is not to end up among the data.
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         app()
     except MurmurError as error:
@@ -63,8 +66,9 @@ def main() -> None:
 
 def _leave_now(code: ExitCode) -> NoReturn:
     """End at once: a usual exit waits for a model that still loads in the background."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
     os._exit(code)
 
 

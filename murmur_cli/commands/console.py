@@ -26,7 +26,8 @@ def stderr_console() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    stream = sys.stderr if stderr else sys.stdout
+    is_terminal = stream is not None and stream.isatty()
     return Console(
         stderr=stderr,
         force_terminal=is_terminal,

@@ -12,7 +12,7 @@ import typer
 
 from murmur_cli.commands.console import stderr_console
 from murmur_cli.commands.progress_display import ProgressDisplay
-from murmur_cli.errors import ExitCode, UsageError
+from murmur_cli.errors import ExitCode, MurmurError, UsageError
 from murmur_cli.settings import (
     DEFAULT_BATCH_SIZE,
     DEFAULT_CHUNK_S,
@@ -161,6 +161,8 @@ def transcribe_command(
     )
     if show and to_stdout:
         raise UsageError("--show and -o - both want standard output; choose one")
+    if (show or to_stdout) and sys.stdout is None:
+        raise UsageError(f"{'--show' if show else '-o -'}: standard output is closed")
     display = ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose)
     try:
         code = _run(audio, settings, display, show=show, quiet=quiet, debug=debug)
@@ -272,14 +274,20 @@ def _report(
 
 
 def _print_data(text: str) -> bool:
-    """Print the same bytes that a file would hold; False if the reader (head, less) is gone."""
+    """Print the same bytes that a file would hold; False if the reader (head, less) is gone.
+
+    Raises:
+        MurmurError: standard output takes no more for another reason, such as a full disk.
+    """
     try:
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # What follows, and what Python flushes at its end, goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return False
+        if isinstance(error, BrokenPipeError):
+            return False
+        raise MurmurError(f"standard output cannot be written to ({error.strerror})") from error
     return True
 
 
