@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from murmur_cli.asr.base import Recognition
 from murmur_cli.asr.whisper.backend import WhisperBackend, WhisperOptions
+from murmur_cli.asr.whisper.decoder import WhisperDecoder
 from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
 from murmur_cli.asr.whisper.window_task import MAX_REQUESTS
 from murmur_cli.engine.policies.registry import POLICIES, build_policy
 from murmur_cli.errors import UsageError
 from murmur_cli.types import Chunk, Flag, ModelIdentity, Samples, SampleSpan, TimeSpan, Window
-from support.tiny_whisper import chirp, tiny_tokens, tiny_whisper
+from support.tiny_whisper import ENGLISH, GERMAN, VOCABULARY, chirp, tiny_tokens, tiny_whisper
 
 IDENTITY = ModelIdentity("tiny", "random", "0" * 64, "none")
 RATE = 16_000
@@ -173,3 +175,25 @@ def test_backend_when_language_is_unknown_then_usage_error_before_any_audio(mode
         WhisperBackend(
             model, tiny_tokens(), IDENTITY, policy, WhisperOptions("fr", "transcribe", 4)
         )
+
+
+def test_backend_when_windows_are_certain_of_different_languages_then_each_its_own(
+    model: Any, samples: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first window is asked first, and so on; the fourth, left out at first, comes last.
+    answers = iter([GERMAN, ENGLISH, ENGLISH, ENGLISH, None, GERMAN])
+
+    def logits_of_answers(decoder: WhisperDecoder, encoded: torch.Tensor) -> torch.Tensor:
+        logits = torch.zeros(len(encoded), VOCABULARY)
+        answer = next(answers)
+        if answer is not None:
+            logits[:, answer] = 5.0
+        return logits
+
+    monkeypatch.setattr(WhisperDecoder, "language_logits", logits_of_answers)
+    found, _ = transcribe(model, samples, language=None)
+    # Chunks: de en | en de en | unsure, which the mean of the five makes English. A tie goes to
+    # the first in the alphabet.
+    assert [chunk.language for chunk in found.chunks] == ["de", "en", "en"]
+    assert found.language == "en"
+    assert next(answers, "none left") == "none left"

@@ -185,6 +185,21 @@ def test_row_when_in_a_churning_batch_then_same_as_alone(model: Any, name: str) 
         )
 
 
+def test_attention_when_recorded_then_that_of_the_librarys_heads(model: Any) -> None:
+    finished = decode(WatchedDecoder(model), [request(0)], 1, build_policy("none", {}, RATES))["0"]
+    features = WhisperDecoder(model, tiny_tokens())._log_mel(chirp(0))[None]
+    ids = torch.tensor([[*PROMPT, *finished.tokens]])
+    eager = tiny_whisper(seed=0)
+    eager.set_attn_implementation("eager")  # the one that hands its probabilities out
+    with torch.inference_mode():
+        output = eager(features, decoder_input_ids=ids, output_attentions=True)
+    # Position p gives the token after it; the probes are heads 0 and 2 of the second layer.
+    places = slice(len(PROMPT) - 1, len(PROMPT) - 1 + len(finished.tokens))
+    wanted = output.cross_attentions[1][0, [0, 2], places].transpose(0, 1)
+    assert finished.attention is not None
+    np.testing.assert_allclose(finished.attention, wanted, atol=1e-3)  # float16
+
+
 # --- 4. what a step touches -----------------------------------------------------------------------
 
 
