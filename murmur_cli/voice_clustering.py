@@ -36,30 +36,41 @@ def group_voices(
             `apart` allows.
 
     The result does not depend on the numbering of the voices, up to rounding; ties go to the
-    pair that comes first. Time is cubic in the number of voices at worst, memory quadratic.
+    pair that comes first. Memory is quadratic in the number of voices, time nearly so.
     """
     count = len(vectors)
     sums = np.asarray(vectors, dtype=np.float64) * np.asarray(weights, dtype=np.float64)[:, None]
     labels = np.arange(count)
     blocked = apart | np.eye(count, dtype=np.bool_)
     similarity = np.where(blocked, -np.inf, cosines(sums, sums))
+    nearest = similarity.argmax(axis=1) if count else labels
+    nearest_value = similarity[labels, nearest]
     groups = count
     while groups > minimum:
-        best = int(similarity.argmax())
-        keep, drop = sorted(divmod(best, count))
-        value = similarity[keep, drop]
+        row = int(nearest_value.argmax())
+        value = nearest_value[row]
         if value == -np.inf:
             break
         if value < threshold and (maximum is None or groups <= maximum):
             break
+        keep, drop = sorted((row, int(nearest[row])))
         sums[keep] += sums[drop]
         labels[labels == drop] = keep
         blocked[keep] |= blocked[drop]
         blocked[:, keep] |= blocked[:, drop]
         blocked[drop] = blocked[:, drop] = True
         similarity[drop] = similarity[:, drop] = -np.inf
-        row = np.where(blocked[keep], -np.inf, cosines(sums[keep : keep + 1], sums)[0])
-        similarity[keep] = similarity[:, keep] = row
+        joined = np.where(blocked[keep], -np.inf, cosines(sums[keep : keep + 1], sums)[0])
+        similarity[keep] = similarity[:, keep] = joined
+        # Only rows that pointed at the two can have lost their nearest; all may have found
+        # a nearer one in the joined group.
+        lost = np.flatnonzero((nearest == keep) | (nearest == drop))
+        lost = np.union1d(lost, [keep, drop])
+        nearer = (joined > nearest_value) | ((joined == nearest_value) & (keep < nearest))
+        nearest[nearer] = keep
+        nearest_value[nearer] = joined[nearer]
+        nearest[lost] = similarity[lost].argmax(axis=1)
+        nearest_value[lost] = similarity[lost, nearest[lost]]
         groups -= 1
     return _renumbered(labels)
 

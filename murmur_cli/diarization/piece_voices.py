@@ -27,9 +27,15 @@ class VoiceRule:
             noisy, are attached to the groups afterwards.
         context: share of its slot that a piece's embedding takes in: the network's word that
             the pieces of one slot are one person, right mostly and not always.
+
+    The defaults were chosen on meetings, telephone-band talk and a long panel together. Pieces
+    of 2 s and more: same speaker .65-.73 (standard deviation .07-.16), different .05-.27 (.09-
+    .12), equal errors at .35-.44; centres of groups lie higher. From .5 to .6 (context .05-.2,
+    core 1-1.5 s) error rates move by about a point; at .45 voices of telephone bandwidth, where
+    different people reach .3-.4, begin to merge.
     """
 
-    threshold: float = 0.52
+    threshold: float = 0.55
     core_s: float = 1.5
     context: float = 0.1
 

@@ -32,7 +32,11 @@ class LocalVoice:
 
     def gap_s(self, other: LocalVoice) -> float:
         """Seconds between the nearest turns of the two."""
-        return min(mine.gap_s(theirs) for mine in self.turns for theirs in other.turns)
+        mine = np.array([(turn.start_s, turn.end_s) for turn in self.turns])
+        theirs = np.array([(turn.start_s, turn.end_s) for turn in other.turns])
+        before = mine[:, None, 0] - theirs[None, :, 1]
+        after = theirs[None, :, 0] - mine[:, None, 1]
+        return max(0.0, float(np.maximum(before, after).min()))
 
 
 def collect_voices(chunks: Iterable[ChunkDiarization]) -> list[LocalVoice]:
