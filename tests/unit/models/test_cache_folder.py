@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from murmur_cli.errors import ModelError
 from murmur_cli.models.cache_folder import cache_folder, is_writable
 
 
@@ -36,3 +37,16 @@ def test_is_writable_when_folder_is_new_then_it_is_made(tmp_path: Path) -> None:
 def test_is_writable_when_a_file_is_in_the_way_then_false(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert not is_writable(tmp_path / "file" / "cache")
+
+
+def test_cache_folder_when_user_has_no_home_then_model_error_names_the_cure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("MURMUR_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(ModelError, match="set MURMUR_CACHE to a folder"):
+        cache_folder()

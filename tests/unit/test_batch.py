@@ -1,0 +1,123 @@
+"""Many recordings with stand-ins for the stages: isolation, files, exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import soundfile as sf
+
+from murmur_cli.audio.discover import InputFile
+from murmur_cli.batch import Outcome, exit_code, output_directory, transcribe_batch
+from murmur_cli.errors import ExitCode, RecordingError
+from murmur_cli.models.choice import ModelChoice, ModelKind
+from murmur_cli.progress import SilentProgress
+from murmur_cli.settings import TranscribeSettings
+from murmur_cli.types import Status
+from support.factories import make_transcript
+from support.fake_stages import FakeStages, Ready, SpeaksThreeWords
+from support.media_files import RATE_HZ, tone
+
+CHOICE = ModelChoice("stand-in", ModelKind.EMBEDDED, Path("/nowhere"), "a test")
+
+
+def _outcome(status: Status | None) -> Outcome:
+    source = InputFile(Path("talk.wav"), "talk")
+    if status is None:
+        return Outcome(source, None, failure="no audio samples")
+    return Outcome(source, make_transcript(status=status))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code", "code_if_partial_is_allowed"),
+    [
+        ([Status.OK], ExitCode.OK, ExitCode.OK),
+        ([Status.EMPTY], ExitCode.OK, ExitCode.OK),
+        ([Status.OK, Status.EMPTY], ExitCode.OK, ExitCode.OK),
+        ([Status.PARTIAL], ExitCode.SOME_FAILED, ExitCode.OK),
+        ([Status.OK, Status.PARTIAL], ExitCode.SOME_FAILED, ExitCode.OK),
+        ([Status.OK, None], ExitCode.SOME_FAILED, ExitCode.SOME_FAILED),
+        ([None, Status.PARTIAL], ExitCode.SOME_FAILED, ExitCode.SOME_FAILED),
+        ([None], ExitCode.NOTHING_PROCESSED, ExitCode.NOTHING_PROCESSED),
+        ([None, None], ExitCode.NOTHING_PROCESSED, ExitCode.NOTHING_PROCESSED),
+    ],
+)
+def test_exit_code_when_outcomes_are_known_then_as_documented(
+    statuses: list[Status | None], code: ExitCode, code_if_partial_is_allowed: ExitCode
+) -> None:
+    outcomes = [_outcome(status) for status in statuses]
+    assert exit_code(outcomes, allow_partial=False) is code
+    assert exit_code(outcomes, allow_partial=True) is code_if_partial_is_allowed
+
+
+def test_output_directory_when_none_is_given_then_beside_the_input() -> None:
+    source = InputFile(Path("monday/talk.wav"), "talk")
+    assert output_directory(source, TranscribeSettings()) == Path("monday")
+    given = TranscribeSettings(output_dir=Path("out"))
+    assert output_directory(source, given) == Path("out")
+
+
+def _batch(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, stages: FakeStages, names: list[str], **options
+) -> tuple[list[Outcome], list[list[str]]]:
+    """The outcomes, and the text files in the folder as each of them was told."""
+    monkeypatch.setattr("murmur_cli.batch.start_stages", stages.start)
+    sources = [InputFile(folder / f"{name}.wav", name) for name in names]
+    for source in sources:
+        if source.session_id != "missing":
+            sf.write(source.path, tone(1.0), RATE_HZ)
+    seen: list[list[str]] = []
+    told: list[Outcome] = []
+
+    def hear(outcome: Outcome) -> None:
+        told.append(outcome)
+        seen.append(sorted(path.name for path in folder.glob("*.txt")))
+
+    settings = TranscribeSettings(formats=("txt",), **options)
+    outcomes = transcribe_batch(sources, settings, CHOICE, "cpu", SilentProgress(), hear)
+    assert list(outcomes) == told
+    return told, seen
+
+
+def test_batch_when_one_fails_then_the_others_are_written_as_they_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages = FakeStages(Ready(SpeaksThreeWords()))
+    outcomes, seen = _batch(monkeypatch, tmp_path, stages, ["a", "missing", "b"])
+    assert seen == [["a.txt"], ["a.txt"], ["a.txt", "b.txt"]]
+    assert [outcome.files for outcome in outcomes] == [
+        (tmp_path / "a.txt",),
+        (),
+        (tmp_path / "b.txt",),
+    ]
+    assert outcomes[1].failure is not None
+    assert outcomes[1].details is None
+
+
+def test_batch_when_data_goes_to_stdout_then_no_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages = FakeStages(Ready(SpeaksThreeWords()))
+    outcomes, seen = _batch(monkeypatch, tmp_path, stages, ["a"], to_stdout=True)
+    assert seen == [[]]
+    assert outcomes[0].transcript is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (RecordingError("a.wav: too odd"), "a.wav: too odd"),
+        (ValueError("first\nsecond"), "unexpected ValueError: first (--debug shows where)"),
+        (MemoryError(), "unexpected MemoryError: no message (--debug shows where)"),
+    ],
+)
+def test_batch_when_a_stage_raises_then_one_line_and_a_traceback_only_for_faults_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, failure: str
+) -> None:
+    def before(recording: str) -> None:
+        raise error
+
+    stages = FakeStages(Ready(SpeaksThreeWords(before)))
+    (outcome,), _ = _batch(monkeypatch, tmp_path, stages, ["a"])
+    assert outcome.failure == failure
+    assert (outcome.details is None) == isinstance(error, RecordingError)
