@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from transformers import WhisperForConditionalGeneration
 from transformers.utils import logging as transformers_logging
 
@@ -41,7 +42,7 @@ def load_whisper(
         model = WhisperForConditionalGeneration.from_pretrained(
             folder, dtype=dtype, local_files_only=True, attn_implementation="sdpa"
         )
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"model folder {folder}: cannot load as Whisper: {line}") from None
     model = model.eval().to(device)
