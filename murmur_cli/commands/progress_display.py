@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
@@ -32,13 +34,15 @@ class ProgressDisplay:
         if console.is_terminal and not quiet:
             self._live = Progress(
                 SpinnerColumn(),
-                TextColumn("{task.fields[recording]}"),
+                # File names may hold brackets, which are no markup.
+                TextColumn("{task.fields[recording]}", markup=False),
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
                 console=console,
                 transient=True,
+                redirect_stdout=False,
             )
 
     def __enter__(self) -> ProgressDisplay:
@@ -54,6 +58,18 @@ class ProgressDisplay:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+    @contextmanager
+    def cleared(self) -> Iterator[None]:
+        """Take the bars away while standard output, on the same terminal, is written to."""
+        if self._live is None:
+            yield
+            return
+        self._live.stop()
+        try:
+            yield
+        finally:
+            self._live.start()
 
     def stage(self, recording: str, name: str, total: int | None) -> None:
         """Show a stage in place of the one before."""

@@ -264,7 +264,8 @@ def _report(
         display.note(f"{name}: {warning}", level="warning")
     if settings.to_stdout or show:
         format_name = settings.formats[0] if settings.to_stdout else "txt"
-        heard = _print_data(WRITERS[format_name].render(outcome.transcript))
+        with display.cleared():
+            heard = _print_data(WRITERS[format_name].render(outcome.transcript))
         if settings.to_stdout and not heard:
             raise typer.Exit(ExitCode.OK)
     if not quiet:
