@@ -84,8 +84,15 @@ class EmbeddedDiarizer:
         voice = voices_of_pieces(pieces, embeddings, self._rule, hints)
         slot_voices = voices_of_slots(segmentation, pieces, voice)
         activity = voice_activity(segmentation, slot_voices)
+        # The voice activity detector misses the ends of far, quiet speech, so turns may reach
+        # past its spans; a turn that meets none of them is noise.
+        has_speech = grid.frames_with(chunk.speech)
         turns = {
-            number: joined_runs(activity[:, number], frames_in(MAX_PAUSE_S))
+            number: [
+                (start, end)
+                for start, end in joined_runs(activity[:, number], frames_in(MAX_PAUSE_S))
+                if has_speech[start:end].any()
+            ]
             for number in range(activity.shape[1])
         }
         spoken = sorted((spans[0], number) for number, spans in turns.items() if spans)

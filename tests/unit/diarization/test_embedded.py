@@ -115,6 +115,17 @@ def test_diarize_when_chunk_has_no_speech_span_then_networks_are_not_asked(
     assert diarizer.diarize(samples, chunk) == ChunkDiarization(0, (), ())
 
 
+def test_diarize_when_turn_meets_no_speech_span_then_left_out(
+    diarizer: EmbeddedDiarizer, samples: np.ndarray
+) -> None:
+    whole = SampleSpan(0, len(samples))
+    speech = SampleSpan(22 * 16_000, 24 * 16_000)  # inside one turn of speaker91
+    found = diarizer.diarize(samples, Chunk(0, whole, (Window(whole, (speech,), (whole,)),)))
+    (turn,) = found.turns
+    assert turn.span.start_s < 22.0 < 24.0 < turn.span.end_s
+    assert len(found.speakers) == 1
+
+
 @pytest.mark.parametrize(
     ("hints", "num_chunks", "expected"),
     [
