@@ -33,13 +33,15 @@ def group_voices(
             `maximum`.
         minimum: stop at this number of groups.
         maximum: go on below the threshold until there are at most this many, as far as
-            `apart` allows.
+            `apart` allows. Here the pair is joined that loses least (Ward's rule: small groups
+            before large ones), or two people would become one to keep a cough apart.
 
     The result does not depend on the numbering of the voices, up to rounding; ties go to the
     pair that comes first. Memory is quadratic in the number of voices, time nearly so.
     """
     count = len(vectors)
     sums = np.asarray(vectors, dtype=np.float64) * np.asarray(weights, dtype=np.float64)[:, None]
+    totals = np.array(weights, dtype=np.float64)
     labels = np.arange(count)
     blocked = apart | np.eye(count, dtype=np.bool_)
     similarity = np.where(blocked, -np.inf, cosines(sums, sums))
@@ -51,10 +53,14 @@ def group_voices(
         value = nearest_value[row]
         if value == -np.inf:
             break
-        if value < threshold and (maximum is None or groups <= maximum):
-            break
-        keep, drop = sorted((row, int(nearest[row])))
+        pair = row, int(nearest[row])
+        if value < threshold:
+            if maximum is None or groups <= maximum:
+                break
+            pair = _least_loss(similarity, totals)
+        keep, drop = sorted(pair)
         sums[keep] += sums[drop]
+        totals[keep] += totals[drop]
         labels[labels == drop] = keep
         blocked[keep] |= blocked[drop]
         blocked[:, keep] |= blocked[:, drop]
@@ -73,6 +79,16 @@ def group_voices(
         nearest_value[lost] = similarity[lost, nearest[lost]]
         groups -= 1
     return _renumbered(labels)
+
+
+def _least_loss(similarity: Vectors, totals: Vectors) -> tuple[int, int]:
+    """The pair of groups with the least loss when joined; some pair may be joined."""
+    alive = np.flatnonzero((similarity > -np.inf).any(axis=1))
+    near = similarity[np.ix_(alive, alive)]
+    left, right = totals[alive, None], totals[None, alive]
+    loss = np.where(near > -np.inf, (1.0 - near) * left * right / (left + right), np.inf)
+    row, column = divmod(int(loss.argmin()), alive.size)
+    return int(alive[row]), int(alive[column])
 
 
 def centres(vectors: Vectors, weights: Vectors, labels: Labels) -> Vectors:

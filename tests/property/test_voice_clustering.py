@@ -12,7 +12,7 @@ from murmur_cli.voice_clustering import group_voices
 def _slow(vectors, weights, apart, threshold, minimum, maximum) -> list[int]:
     groups = [[row] for row in range(len(vectors))]
     while len(groups) > minimum:
-        best, pair = -np.inf, None
+        best, pair, least, cheapest = -np.inf, None, np.inf, None
         for left in range(len(groups)):
             for right in range(left + 1, len(groups)):
                 if any(apart[a, b] for a in groups[left] for b in groups[right]):
@@ -20,8 +20,14 @@ def _slow(vectors, weights, apart, threshold, minimum, maximum) -> list[int]:
                 one = sum(weights[a] * vectors[a] for a in groups[left])
                 two = sum(weights[b] * vectors[b] for b in groups[right])
                 value = one @ two / (np.linalg.norm(one) * np.linalg.norm(two))
+                total = sum(weights[groups[left]]), sum(weights[groups[right]])
+                loss = (1 - value) * total[0] * total[1] / (total[0] + total[1])
+                if loss < least:
+                    least, cheapest = loss, (left, right)
                 if value > best:
                     best, pair = value, (left, right)
+        if best < threshold:
+            pair = cheapest
         allowed = best >= threshold or (maximum is not None and len(groups) > maximum)
         if pair is None or not allowed:
             break

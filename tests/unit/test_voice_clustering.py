@@ -62,6 +62,19 @@ def test_groups_when_count_is_bounded_then_bound_holds(
     assert len(set(labels.tolist())) == groups
 
 
+def test_groups_when_forced_below_the_threshold_then_the_small_one_joins() -> None:
+    # 0° and 70° are nearest (cos .34), but the lone second at 160° (cos 90° = 0) costs less:
+    # 100 * 100 / 200 * .66 = 33 against 100 * 1 / 101 * 1 = .99.
+    labels = group_voices(
+        _directions(0, 70, 160),
+        np.array([100.0, 100.0, 1.0]),
+        _none_apart(3),
+        threshold=0.5,
+        maximum=2,
+    )
+    assert labels.tolist() == [0, 1, 1]
+
+
 def test_groups_when_all_are_apart_then_maximum_does_not_join_them() -> None:
     apart = ~np.eye(3, dtype=bool)
     labels = group_voices(_directions(0, 1, 2), np.ones(3), apart, threshold=0.5, maximum=1)
