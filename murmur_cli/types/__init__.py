@@ -1,0 +1,79 @@
+"""The records that travel between the stages: small, frozen, without behaviour of a stage.
+
+Times inside are integer samples at 16 kHz (`SampleSpan`); seconds (`TimeSpan`) appear where a
+model or a file format speaks in seconds. All times count from the start of the recording.
+"""
+
+from murmur_cli.types.audio import (
+    AudioFacts,
+    Recording,
+    Samples,
+)
+from murmur_cli.types.chunks import (
+    Chunk,
+    ChunkPlan,
+    PackingRule,
+    Window,
+)
+from murmur_cli.types.recognition import (
+    ChunkTranscript,
+    Flag,
+    KvUsage,
+    RejectedText,
+    Segment,
+    Word,
+    join_words,
+)
+from murmur_cli.types.spans import (
+    SampleSpan,
+    TimeSpan,
+)
+from murmur_cli.types.speakers import (
+    ChunkDiarization,
+    Embedding,
+    LocalSpeaker,
+    LocalTurn,
+    SpeakerHints,
+    SpeakerTimeline,
+    SpeakerTurn,
+    StitchDecision,
+)
+from murmur_cli.types.transcript import (
+    ModelIdentity,
+    RunRecord,
+    StageTiming,
+    Status,
+    Transcript,
+)
+
+__all__ = [
+    "AudioFacts",
+    "Chunk",
+    "ChunkDiarization",
+    "ChunkPlan",
+    "ChunkTranscript",
+    "Embedding",
+    "Flag",
+    "KvUsage",
+    "LocalSpeaker",
+    "LocalTurn",
+    "ModelIdentity",
+    "PackingRule",
+    "Recording",
+    "RejectedText",
+    "RunRecord",
+    "SampleSpan",
+    "Samples",
+    "Segment",
+    "SpeakerHints",
+    "SpeakerTimeline",
+    "SpeakerTurn",
+    "StageTiming",
+    "Status",
+    "StitchDecision",
+    "TimeSpan",
+    "Transcript",
+    "Window",
+    "Word",
+    "join_words",
+]

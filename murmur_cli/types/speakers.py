@@ -1,0 +1,89 @@
+"""Local voices, global speakers and the evidence between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from murmur_cli.types.spans import TimeSpan
+
+Embedding = npt.NDArray[np.float32]
+"""Speaker embedding, shape (dimension,), unit length."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LocalTurn:
+    """A local speaker of one chunk talks; turns of different speakers may overlap."""
+
+    span: TimeSpan
+    local_speaker: int
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSpeaker:
+    """A voice found inside one chunk.
+
+    `clean_s` counts seconds where it alone speaks, from which `embedding` was taken;
+    `embedding` is None when there was too little clean speech.
+    """
+
+    chunk_index: int
+    local_speaker: int
+    clean_s: float
+    embedding: Embedding | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkDiarization:
+    """Local turns and voices of one chunk."""
+
+    chunk_index: int
+    turns: tuple[LocalTurn, ...]
+    speakers: tuple[LocalSpeaker, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SpeakerTurn:
+    """A global speaker talks."""
+
+    span: TimeSpan
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class StitchDecision:
+    """Why a local speaker got its global label. Similarities are cosines in [-1, 1].
+
+    `similarity` compares with the rest of its own cluster (None if alone), `runner_up` names
+    the best other speaker (None if there is none).
+    """
+
+    chunk_index: int
+    local_speaker: int
+    speaker: str
+    clean_s: float
+    similarity: float | None
+    runner_up: str | None
+    runner_up_similarity: float | None
+    margin: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerTimeline:
+    """Global turns in time order, the labels in order of first speech, and the evidence."""
+
+    turns: tuple[SpeakerTurn, ...]
+    speakers: tuple[str, ...]
+    decisions: tuple[StitchDecision, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerHints:
+    """What the user said of the number of speakers; None means no hint."""
+
+    exact: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None

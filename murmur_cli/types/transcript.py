@@ -1,0 +1,81 @@
+"""The whole result for one recording, and how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from murmur_cli.types.audio import AudioFacts
+from murmur_cli.types.chunks import ChunkPlan
+from murmur_cli.types.recognition import ChunkTranscript, Segment, Word
+from murmur_cli.types.speakers import SpeakerTurn, StitchDecision
+
+
+@dataclass(frozen=True, slots=True)
+class ModelIdentity:
+    """Which weights produced a result."""
+
+    name: str
+    source: str
+    sha256: str
+    licence: str
+
+
+class Status(StrEnum):
+    """Outcome of one recording."""
+
+    OK = "ok"
+    EMPTY = "empty"
+    """No speech was found; the files are written, empty and valid."""
+    PARTIAL = "partial"
+    """The file ends before its header says; what is there was transcribed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageTiming:
+    """Wall seconds of one stage."""
+
+    stage: str
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What is needed to repeat the run."""
+
+    murmur_version: str
+    models: tuple[ModelIdentity, ...]
+    options: dict[str, Any]
+    versions: dict[str, str]
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The whole result for one recording; what the writers get.
+
+    `segments` and `turns` are sorted by start time and lie within the audio. `speakers` is in
+    order of first speech.
+    """
+
+    session_id: str
+    status: Status
+    facts: AudioFacts
+    speech_s: float
+    language: str | None
+    segments: tuple[Segment, ...]
+    turns: tuple[SpeakerTurn, ...]
+    speakers: tuple[str, ...]
+    plan: ChunkPlan
+    chunks: tuple[ChunkTranscript, ...]
+    decisions: tuple[StitchDecision, ...]
+    run: RunRecord
+    timings: tuple[StageTiming, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """All words, in the order of the segments."""
+        return tuple(word for segment in self.segments for word in segment.words)
