@@ -59,13 +59,18 @@ def start_stages(
     recogniser = recogniser_for(choice, settings, device, progress)
     load_diarizer = _diarizer_loader() if settings.diarize else None
     pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load")
+    stages = Stages(
+        detector=Loading(_load_detector, pool),
+        packing=recogniser.packing,
+        recogniser=Loading(recogniser.load, pool),
+        diarizer=Loading(load_diarizer, pool) if load_diarizer is not None else None,
+    )
+    # The thread must end with its last load: an idle thread that once ran torch keeps OpenMP
+    # workers, and with more workers than cores OpenMP sleeps at every barrier of all others.
+    # Measured on 2 cores: diarization 12 s instead of 5, recognition 24 s instead of 20.
+    pool.shutdown(wait=False)
     try:
-        yield Stages(
-            detector=Loading(_load_detector, pool),
-            packing=recogniser.packing,
-            recogniser=Loading(recogniser.load, pool),
-            diarizer=Loading(load_diarizer, pool) if load_diarizer is not None else None,
-        )
+        yield stages
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
