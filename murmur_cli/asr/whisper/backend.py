@@ -73,6 +73,11 @@ class WhisperBackend:
         return self._identity
 
     @property
+    def precision(self) -> str:
+        """Number formats that the result depends on."""
+        return self._decoder.precision
+
+    @property
     def packing(self) -> PackingRule:
         """Windows of 30 s."""
         return WHISPER_PACKING
@@ -158,14 +163,19 @@ class WhisperBackend:
     def _chunk_transcript(self, chunk: Chunk, tasks: Sequence[WindowTask]) -> ChunkTranscript:
         segments: list[Segment] = []
         for task in tasks:
-            doubtful = tuple(flag for flag in task.flags if flag is Flag.LOW_CONFIDENCE)
             for stretch in task.heard:
                 words = stretch.words
                 span = TimeSpan(
                     min(word.span.start_s for word in words), max(word.span.end_s for word in words)
                 )
                 segments.append(
-                    Segment(span, words, chunk.index, language=task.language, flags=doubtful)
+                    Segment(
+                        span,
+                        words,
+                        chunk.index,
+                        language=task.language,
+                        flags=(Flag.LOW_CONFIDENCE,) if stretch.is_doubtful else (),
+                    )
                 )
         logprobs = sum(task.logprob_count for task in tasks)
         languages = [task.language for task in tasks]

@@ -51,6 +51,8 @@ class WhisperDecoder:
         self._model = model
         self._config = model.config
         self._tokens = tokens
+        self._encoder = model.model.encoder
+        self._encoder_dtype: torch.dtype = self._encoder.layer_norm.weight.dtype
         self._decoder = model.model.decoder
         self._layers = list(self._decoder.layers)
         self._heads: int = self._config.decoder_attention_heads
@@ -72,6 +74,14 @@ class WhisperDecoder:
     def end_token(self) -> int:
         """<|endoftext|>."""
         return self._tokens.end
+
+    @property
+    def precision(self) -> str:
+        """Number formats of the two halves."""
+        encoder, decoder = (
+            str(dtype).removeprefix("torch.") for dtype in (self._encoder_dtype, self._dtype)
+        )
+        return f"encoder {encoder}, decoder {decoder}"
 
     @property
     def bytes_per_entry(self) -> int:
@@ -114,10 +124,10 @@ class WhisperDecoder:
         """Encoder states of windows, (windows, entries, width)."""
         features = torch.stack([self._log_mel(samples) for samples in audio])
         states = [
-            self._model.model.encoder(part.to(self._device, self._dtype)).last_hidden_state
+            self._encoder(part.to(self._device, self._encoder_dtype)).last_hidden_state
             for part in torch.split(features, ENCODER_BATCH)
         ]
-        return torch.cat(states)
+        return torch.cat(states).to(self._dtype)
 
     def load(self, slots: Sequence[int], sources: Sequence[WindowSource]) -> tuple[int, ...]:
         """Encode windows and store their keys and values, a few at a time."""

@@ -21,10 +21,14 @@ LOW_MEAN_LOGPROB = -1.0
 
 @dataclass(frozen=True, slots=True)
 class HeardStretch:
-    """Words between two timestamps of the model, and the time that they claim."""
+    """Words between two timestamps of the model, and the time that they claim.
+
+    `is_doubtful` if the request's mean log-probability is low.
+    """
 
     words: tuple[Word, ...]
     span: TimeSpan
+    is_doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,15 @@ def read_output(
     if finished.attention is not None and finished.tokens:
         starts_s = token_starts_s(finished.attention, time.duration_s)
     mean_logprob = float(np.mean(finished.logprobs)) if finished.logprobs else 0.0
-    if mean_logprob < LOW_MEAN_LOGPROB:
+    is_doubtful = mean_logprob < LOW_MEAN_LOGPROB
+    if is_doubtful:
         flags.append(Flag.LOW_CONFIDENCE)
-    reached_s = _reached_s(finished, stretches, kept, starts_s, time.duration_s, tokens)
+    reached_s = _reached_s(finished, stretches, starts_s, time.duration_s)
     heard = tuple(
         HeardStretch(
             _words(finished, stretch, starts_s, reached_s, time, speech, tokens, language),
             time.to_recording(stretch.start_s, _end_s(stretch, reached_s)),
+            is_doubtful,
         )
         for stretch in stretches
     )
@@ -106,17 +112,15 @@ def _end_s(stretch: TimedText, reached_s: float) -> float:
 def _reached_s(
     finished: Finished,
     stretches: list[TimedText],
-    kept: tuple[int, ...],
     starts_s: npt.NDArray[np.float64],
     audio_s: float,
-    tokens: WhisperTokens,
 ) -> float:
+    """Where the text ends; a pause that the model claims after it is not text."""
     if not stretches:
         return 0.0
     last = stretches[-1]
     if last.end_s is not None:
-        times = [tokens.seconds(token) for token in kept if tokens.is_timestamp(token)]
-        return min(max(last.end_s, times[-1] if finished.loop is None else 0.0), audio_s)
+        return min(last.end_s, audio_s)
     if finished.stop is StopReason.END:
         return audio_s
     # Cut inside a stretch: it reaches to where the next token was heard.

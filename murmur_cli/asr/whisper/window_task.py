@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 
 from murmur_cli.asr.whisper.decoder import WindowSource
 from murmur_cli.asr.whisper.tokens import WhisperTokens
-from murmur_cli.asr.whisper.window_output import HeardStretch, WindowOutput, read_output
+from murmur_cli.asr.whisper.window_output import (
+    LOW_MEAN_LOGPROB,
+    HeardStretch,
+    WindowOutput,
+    read_output,
+)
 from murmur_cli.asr.whisper.window_time import WindowTime, speech_after
 from murmur_cli.engine.request import Finished, Request
 from murmur_cli.timebase import SAMPLE_RATE_HZ, to_samples
@@ -35,6 +40,9 @@ RETRY_TEMPERATURES = (0.4, 0.8)
 
 MAX_NEW_TOKENS = 224
 """Whisper's own limit for a window of 30 s: half of its positions."""
+
+NO_SPEECH_PROBABILITY = 0.6
+"""Whisper's own threshold of the probability of its no-speech token."""
 
 SLOWEST_WORDS_PER_S = 0.5
 SLOW_SPEECH_S = 5.0
@@ -78,6 +86,9 @@ class WindowTask:
         self.logprob_sum += sum(finished.logprobs)
         self.logprob_count += len(finished.logprobs)
         self.flags.extend(flag for flag in output.flags if flag not in self.flags)
+        if _is_no_speech(finished, output):
+            self._reject_no_speech(finished, output)
+            return None
         rest = speech_after(self._speech, time.to_sample(output.reached_s, is_end=True))
         covered = _seconds(rest) < MIN_REST_S
         if not output.stretches or (output.reached_s < MIN_PROGRESS_S and not covered):
@@ -109,6 +120,18 @@ class WindowTask:
         if Flag.INCOMPLETE not in self.flags:
             self.flags.append(Flag.INCOMPLETE)
 
+    def _reject_no_speech(self, finished: Finished, output: WindowOutput) -> None:
+        reason = (
+            f"the model hears no speech (probability {finished.no_speech_probability:.2f}) and "
+            f"doubts its text (mean log-probability {output.mean_logprob:.2f})"
+        )
+        self.rejected.extend(
+            RejectedText(stretch.span, join_words(stretch.words), reason)
+            for stretch in output.stretches
+        )
+        self.untranscribed.extend(span.time for span in self._speech)
+        self.flags.append(Flag.NO_SPEECH)
+
     def _keep(self, output: WindowOutput) -> None:
         """Take the stretches over, but not text that a rest is too slow for."""
         for stretch in output.stretches:
@@ -137,6 +160,16 @@ class WindowTask:
             temperature=temperature,
             seed=self._pieces[0].start + self.requests,
         )
+
+
+def _is_no_speech(finished: Finished, output: WindowOutput) -> bool:
+    """Whisper's own rule: it says so, and its text is doubtful (arXiv:2212.04356, sec. 4.5)."""
+    probability = finished.no_speech_probability
+    return (
+        probability is not None
+        and probability > NO_SPEECH_PROBABILITY
+        and output.mean_logprob < LOW_MEAN_LOGPROB
+    )
 
 
 def _seconds(spans: tuple[SampleSpan, ...]) -> float:

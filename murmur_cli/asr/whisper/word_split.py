@@ -14,6 +14,9 @@ UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "my", "yue"})
 OPENING = frozenset("\"'“‘¿¡([{-«「『（")
 """Punctuation that belongs to the word after it when a space stands before it."""
 
+CLOSING = frozenset(",.!?;:…»)]}。，！？：；、”’」』）")
+"""Punctuation that belongs to the word before it even when a space stands between (French)."""
+
 PUNCTUATION = frozenset(string.punctuation) | frozenset("。，！？：；、”“‘’„«»「」『』（）…—–¿¡")
 
 
@@ -34,14 +37,17 @@ def split_words(
 ) -> tuple[TokenWord, ...]:
     """Words of consecutive text tokens; every visible character is in exactly one word."""
     words: list[TokenWord] = []
-    for text, places in _whole_characters(text_tokens, tokens):
-        unspaced = language in UNSPACED_LANGUAGES
+    unspaced = language in UNSPACED_LANGUAGES
+    space: tuple[int, ...] = ()
+    for piece, piece_places in _whole_characters(text_tokens, tokens):
+        if not piece.strip():
+            space += piece_places  # belongs to whatever follows
+            continue
+        text, places = (" " if space else "") + piece, space + piece_places
+        space = ()
         stripped = text.strip()
         starts_word = text[:1].isspace() or not words or unspaced
-        if not stripped:
-            # A lone space: the next piece starts a word.
-            words.append(TokenWord("", True, places))
-        elif starts_word and not (_is_punctuation(stripped) and _closes(text, words)):
+        if starts_word and not (words and _closes(text, unspaced=unspaced)):
             words.append(TokenWord(stripped, text[:1].isspace(), places))
         else:
             last = words[-1]
@@ -72,26 +78,32 @@ def _is_punctuation(text: str) -> bool:
     return all(character in PUNCTUATION for character in text)
 
 
-def _closes(text: str, words: list[TokenWord]) -> bool:
-    """Whether punctuation belongs to the word before it."""
-    if not words:
+def _closes(text: str, *, unspaced: bool) -> bool:
+    """Whether the text is punctuation that belongs to the word before it."""
+    stripped = text.strip()
+    if not _is_punctuation(stripped):
         return False
-    return not (text[:1].isspace() and text.strip()[0] in OPENING)
+    if text[:1].isspace():
+        return stripped[0] in CLOSING
+    return not unspaced or stripped[0] not in OPENING
 
 
 def _attach_opening(words: list[TokenWord]) -> tuple[TokenWord, ...]:
-    """Join empty and opening-punctuation words to the word after them."""
+    """Join opening punctuation to the word that follows it without a space."""
     joined: list[TokenWord] = []
     carried: TokenWord | None = None
     for word in words:
-        if carried is not None:
-            space = carried.space_before or (not carried.text and word.space_before)
-            word = TokenWord(carried.text + word.text, space, carried.places + word.places)
-            carried = None
-        if not word.text or (_is_punctuation(word.text) and word.text[0] in OPENING):
+        if carried is not None and word.space_before:
+            joined.append(carried)  # a dash or quote between spaces stands alone
+        elif carried is not None:
+            word = TokenWord(
+                carried.text + word.text, carried.space_before, carried.places + word.places
+            )
+        carried = None
+        if _is_punctuation(word.text) and word.text[0] in OPENING:
             carried = word
         else:
             joined.append(word)
-    if carried is not None and carried.text:
+    if carried is not None:
         joined.append(carried)
     return tuple(joined)

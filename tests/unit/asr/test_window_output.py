@@ -157,3 +157,19 @@ def test_within_speech_when_word_hangs_over_then_cut_to_the_speech_it_shares_mos
     assert within_speech(TimeSpan(1.9, 3.5), speech) == TimeSpan(3.0, 3.5)
     assert within_speech(TimeSpan(2.2, 2.6), speech) == TimeSpan(2.2, 2.6)
     assert within_speech(TimeSpan(2.2, 2.6), ()) == TimeSpan(2.2, 2.6)
+
+
+def test_output_when_the_model_claims_a_pause_at_the_end_then_reaches_the_text_only() -> None:
+    # |0.00| ab |0.60| |1.80| end: whether 0.60 to 1.80 is silence is for the detector to say.
+    output = read(finished([t(0), "ab", t(30), t(90)], [0, 5, 12, 30, 60]))
+    assert output.reached_s == pytest.approx(0.6)
+    assert [stretch.span for stretch in output.stretches] == [TimeSpan(1.0, 1.6)]
+
+
+@pytest.mark.parametrize(("logprob", "doubtful"), [(-1.01, True), (-0.99, False)])
+def test_output_when_the_text_is_unlikely_then_its_stretches_are_doubtful(
+    logprob: float, doubtful: bool
+) -> None:
+    output = read(finished([t(0), "ab", t(30)], [0, 5, 12, 30], logprob=logprob))
+    assert [stretch.is_doubtful for stretch in output.stretches] == [doubtful]
+    assert (Flag.LOW_CONFIDENCE in output.flags) == doubtful

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -194,3 +195,24 @@ def test_text_when_slow_in_the_first_request_then_believed() -> None:
     assert task.take(answer(task.first_request(), t(0), "thank you", t(12.0)), TINY) is None
     assert texts(task) == ["thank", "you"]
     assert task.rejected == []
+
+
+@pytest.mark.parametrize(
+    ("no_speech", "logprob", "rejected"),
+    [(0.7, -1.2, True), (0.5, -1.2, False), (0.7, -0.8, False), (None, -1.2, False)],
+)
+def test_window_when_the_model_hears_no_speech_and_doubts_its_text_then_rejected(
+    no_speech: float | None, logprob: float, rejected: bool
+) -> None:
+    task = make_task((1.0, 3.0))
+    finished = answer(task.first_request(), t(0), "you", t(1.9))
+    finished = dataclasses.replace(
+        finished,
+        no_speech_probability=no_speech,
+        logprobs=(logprob,) * len(finished.logprobs),
+    )
+    assert task.take(finished, TINY) is None
+    assert texts(task) == ([] if rejected else ["you"])
+    assert [text.text for text in task.rejected] == (["you"] if rejected else [])
+    assert task.untranscribed == ([TimeSpan(1.0, 3.0)] if rejected else [])
+    assert (Flag.NO_SPEECH in task.flags) == rejected
