@@ -27,7 +27,7 @@ class AsrBackend(Protocol):
 
     @property
     def precision(self) -> str:
-        """Number formats that the result depends on, such as 'encoder float32'."""
+        """Number format of the arithmetic, such as 'float32'."""
 
     @property
     def packing(self) -> PackingRule | None:

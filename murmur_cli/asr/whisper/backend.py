@@ -74,7 +74,7 @@ class WhisperBackend:
 
     @property
     def precision(self) -> str:
-        """Number formats that the result depends on."""
+        """Number format of the arithmetic, such as 'float32'."""
         return self._decoder.precision
 
     @property

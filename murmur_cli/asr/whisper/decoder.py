@@ -52,7 +52,6 @@ class WhisperDecoder:
         self._config = model.config
         self._tokens = tokens
         self._encoder = model.model.encoder
-        self._encoder_dtype: torch.dtype = self._encoder.layer_norm.weight.dtype
         self._decoder = model.model.decoder
         self._layers = list(self._decoder.layers)
         self._heads: int = self._config.decoder_attention_heads
@@ -77,11 +76,8 @@ class WhisperDecoder:
 
     @property
     def precision(self) -> str:
-        """Number formats of the two halves."""
-        encoder, decoder = (
-            str(dtype).removeprefix("torch.") for dtype in (self._encoder_dtype, self._dtype)
-        )
-        return f"encoder {encoder}, decoder {decoder}"
+        """Number format of the arithmetic, such as 'float32'."""
+        return str(self._dtype).removeprefix("torch.")
 
     @property
     def bytes_per_entry(self) -> int:
@@ -124,10 +120,10 @@ class WhisperDecoder:
         """Encoder states of windows, (windows, entries, width)."""
         features = torch.stack([self._log_mel(samples) for samples in audio])
         states = [
-            self._encoder(part.to(self._device, self._encoder_dtype)).last_hidden_state
+            self._encoder(part.to(self._device, self._dtype)).last_hidden_state
             for part in torch.split(features, ENCODER_BATCH)
         ]
-        return torch.cat(states).to(self._dtype)
+        return torch.cat(states)
 
     def load(self, slots: Sequence[int], sources: Sequence[WindowSource]) -> tuple[int, ...]:
         """Encode windows and store their keys and values, a few at a time."""

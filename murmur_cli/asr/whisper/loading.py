@@ -10,7 +10,6 @@ from transformers import WhisperForConditionalGeneration
 from transformers.utils import logging as transformers_logging
 
 from murmur_cli.asr.whisper.backend import WhisperBackend, WhisperOptions
-from murmur_cli.asr.whisper.encoder_precision import fast_encoder_dtype
 from murmur_cli.asr.whisper.half_weight_linear import half_weights, use_half_weights
 from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
 from murmur_cli.asr.whisper.tokens import load_tokens
@@ -27,12 +26,10 @@ def load_whisper(
     evict: str,
     evict_options: dict[str, str],
     options: WhisperOptions,
-    encoder_dtype: torch.dtype | None = None,
 ) -> WhisperBackend:
     """Load a Whisper model of transformers from a local folder.
 
-    On CUDA all is float16. On a CPU the decoder computes in float32 and the encoder in
-    `encoder_dtype`; None takes `fast_encoder_dtype`.
+    On CUDA it computes in float16, on a CPU in float32.
 
     Raises:
         ModelError: the folder does not hold a Whisper model that transformers can read.
@@ -52,7 +49,6 @@ def load_whisper(
         raise ModelError(f"model folder {folder}: cannot load as Whisper: {line}") from None
     model = model.eval().to(device)
     if device == "cpu":
-        model.model.encoder.to(encoder_dtype or fast_encoder_dtype())
         use_half_weights(model.model.decoder)
         model.proj_out = half_weights(model.proj_out)
     return WhisperBackend(model, tokens, identity, policy, options)

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from murmur_cli.asr.whisper.backend import WhisperBackend, WhisperOptions
-from murmur_cli.asr.whisper.encoder_precision import fast_encoder_dtype
 from murmur_cli.asr.whisper.loading import load_whisper
 from murmur_cli.errors import ModelError, UsageError
 from murmur_cli.progress import SilentProgress
@@ -91,36 +90,3 @@ def test_load_when_call_is_wrong_then_usage_error(folder: Path) -> None:
         load(folder, evict="all")
     with pytest.raises(UsageError, match="--language fr"):
         load(folder, options=WhisperOptions("fr", "transcribe", 2))
-
-
-def test_load_when_encoder_is_bfloat16_then_decoder_stays_float32(folder: Path) -> None:
-    exact = load(folder, encoder_dtype=torch.float32)
-    rounded = load(folder, encoder_dtype=torch.bfloat16)
-    assert exact.precision == "encoder float32, decoder float32"
-    assert rounded.precision == "encoder bfloat16, decoder float32"
-    span = SampleSpan(0, 32_000)
-    chunk = Chunk(0, span, (Window(span, (span,), (span,)),))
-    found = rounded.transcribe(chirp(0), [chunk], "talk", SilentProgress())
-    assert found.chunks[0].tokens > 0
-    audio = [chirp(0)]
-    states = [backend._decoder.encode(audio) for backend in (exact, rounded)]
-    assert states[1].dtype == torch.float32
-    # bfloat16 has 8 significant bits; a two-layer encoder loses a few of its last.
-    error = (states[0] - states[1]).norm() / states[0].norm()
-    assert error < 2**-8 * 16
-
-
-@pytest.mark.parametrize(
-    ("capabilities", "dtype"),
-    [
-        ({"amx_bf16": True}, torch.bfloat16),
-        ({"avx512_bf16": True, "amx_bf16": False}, torch.bfloat16),
-        ({"avx2": True, "avx512_f": True}, torch.float32),
-        ({}, torch.float32),
-    ],
-)
-def test_encoder_dtype_when_processor_lacks_bfloat16_then_float32(
-    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], dtype: torch.dtype
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
-    assert fast_encoder_dtype() == dtype
