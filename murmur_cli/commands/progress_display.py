@@ -59,6 +59,11 @@ class ProgressDisplay:
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether a person watches: bars on a terminal."""
+        return self._live is not None
+
     @contextmanager
     def cleared(self) -> Iterator[None]:
         """Take the bars away while standard output, on the same terminal, is written to."""

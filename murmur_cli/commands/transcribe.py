@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,14 +11,15 @@ import typer
 
 from murmur_cli.commands.console import stderr_console
 from murmur_cli.commands.progress_display import ProgressDisplay
-from murmur_cli.errors import ExitCode, MurmurError, UsageError
+from murmur_cli.commands.report import Detail, report_outcome
+from murmur_cli.errors import ExitCode, UsageError
 from murmur_cli.settings import (
     DEFAULT_BATCH_SIZE,
     DEFAULT_CHUNK_S,
     DEFAULT_FORMATS,
     TranscribeSettings,
 )
-from murmur_cli.types import SpeakerHints, Transcript
+from murmur_cli.types import SpeakerHints
 
 if TYPE_CHECKING:
     from murmur_cli.audio.discover import InputFile
@@ -165,7 +165,7 @@ def transcribe_command(
         raise UsageError(f"{'--show' if show else '-o -'}: standard output is closed")
     display = ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose)
     try:
-        code = _run(audio, settings, display, show=show, quiet=quiet, debug=debug)
+        code = _run(audio, settings, display, Detail(show, quiet, debug))
     except KeyboardInterrupt:
         display.line("interrupted; finished recordings are written")
         code = ExitCode.INTERRUPTED
@@ -176,10 +176,7 @@ def _run(
     audio: Sequence[Path],
     settings: TranscribeSettings,
     display: ProgressDisplay,
-    *,
-    show: bool,
-    quiet: bool,
-    debug: bool,
+    detail: Detail,
 ) -> ExitCode:
     from murmur_cli.asr.registry import check_eviction, check_request
     from murmur_cli.audio.discover import find_inputs
@@ -194,7 +191,7 @@ def _run(
 
     def report(outcome: Outcome) -> None:
         outcomes.append(outcome)
-        _report(outcome, settings, display, show=show, quiet=quiet, debug=debug)
+        report_outcome(outcome, settings, display, detail, num_recordings=len(sources))
 
     with display:
         transcribe_batch(sources, settings, choice, device, display, report)
@@ -238,82 +235,6 @@ def _check_outputs(sources: Sequence[InputFile], settings: TranscribeSettings) -
             check_directory(directory)
             planned.extend(output_paths(settings.formats, directory, source.session_id))
     check_inputs_kept([source.path for source in sources], planned)
-
-
-def _report(
-    outcome: Outcome,
-    settings: TranscribeSettings,
-    display: ProgressDisplay,
-    *,
-    show: bool,
-    quiet: bool,
-    debug: bool,
-) -> None:
-    from murmur_cli.audio.path_text import path_text
-    from murmur_cli.writers.registry import WRITERS
-
-    name = path_text(outcome.source.path)
-    if outcome.transcript is None:
-        assert outcome.failure is not None
-        # A reading error names the file itself.
-        display.line(f"{name}: failed: {outcome.failure.removeprefix(f'{name}: ')}", style="red")
-        if debug and outcome.details is not None:
-            print(outcome.details, file=sys.stderr)
-        return
-    for warning in outcome.transcript.warnings:
-        display.note(f"{name}: {warning}", level="warning")
-    if settings.to_stdout or show:
-        format_name = settings.formats[0] if settings.to_stdout else "txt"
-        with display.cleared():
-            heard = _print_data(WRITERS[format_name].render(outcome.transcript))
-        if settings.to_stdout and not heard:
-            raise typer.Exit(ExitCode.OK)
-    if not quiet:
-        display.line(f"{name}: {_summary(outcome.transcript)}")
-        if outcome.files:
-            display.line("  " + " ".join(path_text(path) for path in outcome.files))
-
-
-def _print_data(text: str) -> bool:
-    """Print the same bytes that a file would hold; False if the reader (head, less) is gone.
-
-    Raises:
-        MurmurError: standard output takes no more for another reason, such as a full disk.
-    """
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.flush()
-    except OSError as error:
-        # What follows, and what Python flushes at its end, goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            return False
-        raise MurmurError(f"standard output cannot be written to ({error.strerror})") from error
-    return True
-
-
-def _summary(transcript: Transcript) -> str:
-    """One line: status, length, words, speakers, language, flags, time."""
-    facts = transcript.facts
-    wall_s = sum(timing.wall_s for timing in transcript.timings)
-    parts = [f"{facts.duration_s:.1f} s"]
-    if not transcript.plan.chunks:
-        level = "digital silence" if facts.peak_dbfs is None else f"peak {facts.peak_dbfs:.0f} dBFS"
-        parts.append(f"no speech found ({level})")
-    else:
-        parts.append(_count(len(transcript.words), "word"))
-        if transcript.speakers:
-            parts.append(_count(len(transcript.speakers), "speaker"))
-        if transcript.language:
-            parts.append(transcript.language)
-        flags = sorted({str(flag) for chunk in transcript.chunks for flag in chunk.flags})
-        if flags:
-            parts.append("flags: " + ", ".join(flags))
-    return f"{transcript.status}: {', '.join(parts)}; took {wall_s:.1f} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _chunk_seconds(text: str) -> float | None:

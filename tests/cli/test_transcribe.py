@@ -280,7 +280,8 @@ def test_call_when_all_is_well_then_stdout_is_empty_and_stderr_plain(
 ) -> None:
     called = call(talk)
     assert (called.code, called.out) == (ExitCode.OK, "")
-    summary, files = called.err_lines
+    assert len(called.err_lines) == 1
+    summary, files = called.err_lines[0].split(" -> ")
     assert summary.startswith(f"{talk}: ok: 2.0 s, 3 words, 1 speaker, en; took ")
     assert files.split() == [str(talk.with_suffix(f".{name}")) for name in ("rttm", "srt", "json")]
     assert not {"\x1b", "\r"} & set(called.err)
@@ -324,6 +325,16 @@ def test_call_when_shown_then_the_text_is_on_stdout_and_files_are_written(
     called = call(talk, "--show", "--no-diarize", "-f", "rttm,ctm")
     assert called.out == "[00:00:00] one two three\n"
     assert _names(talk.parent) == ["talk.ctm", "talk.rttm", "talk.wav"]
+
+
+def test_call_when_several_are_shown_then_each_text_has_a_name(
+    call: Call, talk: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.wav"
+    other.write_bytes(talk.read_bytes())
+    called = call(talk, other, "--show", "--no-diarize", "-f", "rttm")
+    text = "[00:00:00] one two three\n\n"
+    assert called.out == f"== {talk}\n\n{text}== {other}\n\n{text}"
 
 
 # --- places ------------------------------------------------------------------------------------

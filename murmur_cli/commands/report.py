@@ -1,0 +1,120 @@
+"""What the user is told of each recording as it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from murmur_cli.commands.progress_display import ProgressDisplay
+from murmur_cli.errors import ExitCode, MurmurError
+from murmur_cli.settings import TranscribeSettings
+from murmur_cli.types import Transcript
+
+if TYPE_CHECKING:
+    from murmur_cli.batch import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much is said: --show, --quiet, --debug."""
+
+    show: bool
+    quiet: bool
+    debug: bool
+
+
+def report_outcome(
+    outcome: Outcome,
+    settings: TranscribeSettings,
+    display: ProgressDisplay,
+    detail: Detail,
+    *,
+    num_recordings: int,
+) -> None:
+    """Print a failure, or the warnings, the data that was asked for, and a summary.
+
+    Off a terminal the summary and the files are one line. Data goes to standard output, all
+    else to standard error.
+
+    Raises:
+        Exit: with -o -, the reader of standard output is gone.
+        MurmurError: standard output takes no more.
+    """
+    from murmur_cli.audio.path_text import path_text
+    from murmur_cli.writers.registry import WRITERS
+
+    name = path_text(outcome.source.path)
+    if outcome.transcript is None:
+        assert outcome.failure is not None
+        # A reading error names the file itself.
+        display.line(f"{name}: failed: {outcome.failure.removeprefix(f'{name}: ')}", style="red")
+        if detail.debug and outcome.details is not None:
+            print(outcome.details, file=sys.stderr)
+        return
+    for warning in outcome.transcript.warnings:
+        display.note(f"{name}: {warning}", level="warning")
+    if settings.to_stdout or detail.show:
+        text = WRITERS[settings.formats[0] if settings.to_stdout else "txt"].render(
+            outcome.transcript
+        )
+        if detail.show and num_recordings > 1:
+            text = f"== {name}\n\n{text}\n"
+        with display.cleared():
+            heard = _print_data(text)
+        if settings.to_stdout and not heard:
+            raise typer.Exit(ExitCode.OK)
+    if detail.quiet:
+        return
+    lines = [f"{name}: {_summary(outcome.transcript)}"]
+    if outcome.files:
+        lines.append(" ".join(path_text(path) for path in outcome.files))
+    for line in lines if display.is_live else [" -> ".join(lines)]:
+        display.line(line)
+    timings = outcome.transcript.timings
+    display.note(f"{name}: " + ", ".join(f"{t.stage} {t.wall_s:.1f} s" for t in timings))
+
+
+def _print_data(text: str) -> bool:
+    """Print the same bytes that a file would hold; False if the reader (head, less) is gone.
+
+    Raises:
+        MurmurError: standard output takes no more for another reason, such as a full disk.
+    """
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.flush()
+    except OSError as error:
+        # What follows, and what Python flushes at its end, goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return False
+        raise MurmurError(f"standard output cannot be written to ({error.strerror})") from error
+    return True
+
+
+def _summary(transcript: Transcript) -> str:
+    """One line: status, length, words, speakers, language, flags, time."""
+    facts = transcript.facts
+    wall_s = sum(timing.wall_s for timing in transcript.timings)
+    parts = [f"{facts.duration_s:.1f} s"]
+    if not transcript.plan.chunks:
+        level = "digital silence" if facts.peak_dbfs is None else f"peak {facts.peak_dbfs:.0f} dBFS"
+        parts.append(f"no speech found ({level})")
+    else:
+        parts.append(_count(len(transcript.words), "word"))
+        if transcript.speakers:
+            parts.append(_count(len(transcript.speakers), "speaker"))
+        if transcript.language:
+            parts.append(transcript.language)
+        flags = sorted({str(flag) for chunk in transcript.chunks for flag in chunk.flags})
+        if flags:
+            parts.append("flags: " + ", ".join(flags))
+    return f"{transcript.status}: {', '.join(parts)}; took {wall_s:.1f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
