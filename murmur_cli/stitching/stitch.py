@@ -14,6 +14,7 @@ from murmur_cli.types import (
     SpeakerHints,
     SpeakerTimeline,
     SpeakerTurn,
+    StitchDecision,
     TimeSpan,
 )
 from murmur_cli.voice_clustering import Labels, group_voices
@@ -23,6 +24,9 @@ SAME_SPEAKER_COSINE = 0.5
 
 MIN_VOICE_S = 3.0
 """A voice without a usable embedding that talks at least this long is a speaker of its own."""
+
+ALIKE_COSINE = 0.75
+"""Different people hardly ever reach it; above, a bound has split one voice."""
 
 _MIN_WEIGHT_S = 0.1
 
@@ -49,11 +53,12 @@ def stitch(chunks: Sequence[ChunkDiarization], hints: SpeakerHints) -> SpeakerTi
         return SpeakerTimeline((), (), (), _shortfall(0, hints))
     groups = _groups(voices, hints)
     names = tuple(f"SPEAKER_{number:02d}" for number in range(int(groups.max()) + 1))
+    decisions = decide(voices, groups, names)
     return SpeakerTimeline(
         turns=_turns(voices, groups, names),
         speakers=names,
-        decisions=decide(voices, groups, names),
-        warnings=_shortfall(len(names), hints),
+        decisions=decisions,
+        warnings=_shortfall(len(names), hints) + _alike(decisions, hints),
     )
 
 
@@ -129,6 +134,23 @@ def _joined(spans: Sequence[TimeSpan]) -> list[TimeSpan]:
         else:
             joined.append(span)
     return joined
+
+
+def _alike(decisions: Sequence[StitchDecision], hints: SpeakerHints) -> tuple[str, ...]:
+    """A lower bound may split one voice; say which speakers sound the same."""
+    if hints.exact is None and hints.minimum is None:
+        return ()
+    pairs: dict[tuple[str, str], float] = {}
+    for decision in decisions:
+        other, similarity = decision.runner_up, decision.runner_up_similarity
+        if other is not None and similarity is not None and similarity >= ALIKE_COSINE:
+            pair = (min(decision.speaker, other), max(decision.speaker, other))
+            pairs[pair] = max(similarity, pairs.get(pair, similarity))
+    return tuple(
+        f"{one} and {other} sound like one person (similarity {similarity:.2f}); "
+        "fewer speakers may fit better"
+        for (one, other), similarity in sorted(pairs.items())
+    )
 
 
 def _shortfall(found: int, hints: SpeakerHints) -> tuple[str, ...]:

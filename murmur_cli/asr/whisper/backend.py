@@ -104,6 +104,8 @@ class WhisperBackend:
                 window=window,
                 language=language,
                 prompt=self._tokens.prompt(language, self._options.task),
+                text_language=self._text_language(language),
+                finds_unheard=self._options.task == "transcribe",
             )
             for number, ((chunk_index, window), language) in enumerate(
                 zip(windows, languages, strict=True)
@@ -133,6 +135,9 @@ class WhisperBackend:
             ),
             _most_frequent(languages),
         )
+
+    def _text_language(self, spoken: str | None) -> str | None:
+        return "en" if self._options.task == "translate" else spoken
 
     def _languages(
         self, samples: Samples, windows: Sequence[Window]
@@ -173,7 +178,7 @@ class WhisperBackend:
                         span,
                         words,
                         chunk.index,
-                        language=task.language,
+                        language=task.text_language,
                         flags=(Flag.LOW_CONFIDENCE,) if stretch.is_doubtful else (),
                     )
                 )

@@ -19,6 +19,9 @@ from murmur_cli.errors import UsageError
 # The published setting in seconds of audio: 7.5 speech entries and 9 output tokens stand for one
 # second. What is fixed is time, not entries; a backend with requests shorter than the published
 # 300 s scales delay and window with them, so that the same share of a request is read.
+MAX_RATE = 1e6
+"""Entries a step; more than any region holds."""
+
 PUBLISHED_REQUEST_S = 300.0
 PUBLISHED_DELAY_S = 512 / 9.0
 PUBLISHED_WINDOW_S = 1024 / 7.5
@@ -49,8 +52,10 @@ class SpeechWindow:
         require_at_least("delay", self.delay, 0)
         require_at_least("window", self.window, 1)
         require_at_least("sinks", self.sinks, 0)
-        if not 0 < self.rate < math.inf:
-            raise UsageError(f"--evict-opt rate={self.rate:g}: give more than 0 entries a step")
+        if not 0 < self.rate <= MAX_RATE:
+            raise UsageError(
+                f"--evict-opt rate={self.rate:g}: give more than 0 and at most {MAX_RATE:g}"
+            )
 
     def select_speech(self, row: RowView) -> tuple[Range, ...]:
         """Sinks and what the left edge (and the right edge, if any) leaves."""

@@ -8,7 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from murmur_cli.asr.whisper.window_task import MAX_REQUESTS, RETRY_TEMPERATURES, WindowTask
+from murmur_cli.asr.whisper.window_task import (
+    MAX_LOOPS,
+    MAX_REQUESTS,
+    RETRY_TEMPERATURES,
+    WindowTask,
+)
 from murmur_cli.engine.request import Finished, Loop, Request, StopReason
 from murmur_cli.types import Flag, KvUsage, SampleSpan, TimeSpan, Window
 from support.tiny_whisper import TIMES_BEGIN, tiny_tokens
@@ -176,12 +181,15 @@ def test_window_when_it_never_ends_then_requests_are_bounded() -> None:
     assert left.end_s == 30.0
 
 
-def test_text_when_too_slow_for_the_speech_of_a_rest_then_rejected_and_kept_aside() -> None:
+def test_text_when_too_slow_for_the_speech_of_a_rest_then_drawn_again_and_kept_aside() -> None:
     task = make_task((0.0, 20.0))
-    rest = task.take(answer(task.first_request(), t(0), "a b c d", t(8.0)), TINY)
-    assert rest is not None
-    # 12 s of speech want at least 6 words.
-    assert task.take(answer(rest, t(0), "thank you", t(12.0)), TINY) is None
+    request = task.take(answer(task.first_request(), t(0), "a b c d", t(8.0)), TINY)
+    temperatures = []
+    while request is not None:
+        temperatures.append(request.temperature)
+        # 12 s of speech want at least 6 words.
+        request = task.take(answer(request, t(0), "thank you", t(12.0)), TINY)
+    assert temperatures == [0.0, *RETRY_TEMPERATURES]
     assert texts(task) == ["a", "b", "c", "d"]
     (rejected,) = task.rejected
     assert (rejected.text, rejected.span) == ("thank you", TimeSpan(8.0, 20.0))
@@ -190,11 +198,60 @@ def test_text_when_too_slow_for_the_speech_of_a_rest_then_rejected_and_kept_asid
     assert task.untranscribed == [TimeSpan(8.0, 20.0)]
 
 
-def test_text_when_slow_in_the_first_request_then_believed() -> None:
-    task = make_task((0.0, 12.0))
-    assert task.take(answer(task.first_request(), t(0), "thank you", t(12.0)), TINY) is None
-    assert texts(task) == ["thank", "you"]
-    assert task.rejected == []
+def test_speech_when_the_model_skips_it_then_asked_again_and_put_in_order() -> None:
+    # "one" is said by 2 s and "two" from 18 s on; 16 s of speech between them have no words.
+    task = make_task((0.0, 20.0))
+    request = task.take(
+        answer(task.first_request(), t(0), "one", t(2.0), t(18.0), "two", t(20.0)), TINY
+    )
+    assert request is not None
+    (hole,) = request.source.pieces
+    assert 1.0 < hole.start / 16_000 < 3.0
+    assert 17.0 < hole.end / 16_000 <= 18.0
+    words = "it was the best of times it was the worst"
+    assert task.take(answer(request, t(0), words, t(15.0)), TINY) is None
+    assert texts(task) == ["one", *words.split(), "two"]
+    assert (task.flags, task.untranscribed) == ([], [])
+
+
+def test_speech_when_skipped_and_the_answer_is_thin_then_listed_and_text_set_aside() -> None:
+    task = make_task((0.0, 20.0))
+    request = task.take(
+        answer(task.first_request(), t(0), "one", t(2.0), t(18.0), "two", t(20.0)), TINY
+    )
+    assert request is not None
+    assert task.take(answer(request, t(0), "thank you", t(15.0)), TINY) is None
+    assert texts(task) == ["one", "two"]
+    assert [text.text for text in task.rejected] == ["thank you"]
+    assert task.flags == [Flag.INCOMPLETE]
+    (span,) = task.untranscribed
+    assert 14.0 < span.duration_s < 17.0
+
+
+def test_speech_when_translated_then_skips_are_not_looked_for() -> None:
+    task = make_task((0.0, 20.0))
+    task.finds_unheard = False
+    finished = answer(task.first_request(), t(0), "one", t(2.0), t(18.0), "two", t(20.0))
+    assert task.take(finished, TINY) is None
+
+
+def test_loops_when_they_follow_each_other_then_their_span_is_left_out_and_the_next_is_asked() -> (
+    None
+):
+    task = make_task((0.0, 10.0), (11.0, 14.0))
+    request: Request | None = task.first_request()
+    for _ in range(MAX_LOOPS):
+        assert request is not None
+        output = (t(0), "ab", t(0.6), t(0.6), "a" * 30)
+        looped = answer(request, *output, stop=StopReason.LOOP, loop=Loop(5, 1, 30))
+        request = task.take(looped, TINY)
+    assert request is not None
+    assert request.source.pieces == (SampleSpan(11 * 16_000, 14 * 16_000),)
+    assert task.take(answer(request, t(0), "the words after it", t(3.0)), TINY) is None
+    assert texts(task)[-4:] == ["the", "words", "after", "it"]
+    assert Flag.LOOP in task.flags
+    assert Flag.INCOMPLETE in task.flags
+    assert all(span.end_s <= 10.0 for span in task.untranscribed)
 
 
 @pytest.mark.parametrize(

@@ -111,17 +111,19 @@ def test_stitch_when_too_few_voices_then_minimum_is_reported_not_filled() -> Non
 
 
 @pytest.mark.parametrize(
-    ("hints", "count"),
+    ("hints", "count", "split"),
     [
-        (SpeakerHints(), 2),
-        (SpeakerHints(exact=3), 3),
-        (SpeakerHints(exact=1), 1),
-        (SpeakerHints(minimum=4), 4),
-        (SpeakerHints(maximum=1), 1),
-        (SpeakerHints(minimum=2, maximum=3), 2),
+        (SpeakerHints(), 2, 0),
+        (SpeakerHints(exact=3), 3, 1),
+        (SpeakerHints(exact=1), 1, 0),
+        (SpeakerHints(minimum=4), 4, 2),
+        (SpeakerHints(maximum=1), 1, 0),
+        (SpeakerHints(minimum=2, maximum=3), 2, 0),
     ],
 )
-def test_stitch_when_hinted_then_obeyed_without_warning(hints: SpeakerHints, count: int) -> None:
+def test_stitch_when_hinted_then_obeyed_and_split_voices_are_named(
+    hints: SpeakerHints, count: int, split: int
+) -> None:
     chunks = [
         local_chunk(0, [([(0, 9)], person(0), 9)]),
         local_chunk(1, [([(10, 19)], person(0, 0.4, 1), 9)]),
@@ -131,7 +133,9 @@ def test_stitch_when_hinted_then_obeyed_without_warning(hints: SpeakerHints, cou
     timeline = stitch(chunks, hints)
     assert len(timeline.speakers) == count
     assert {turn.speaker for turn in timeline.turns} == set(timeline.speakers)
-    assert timeline.warnings == ()
+    # Two people, twice each: the third and fourth speaker are people that were split.
+    assert len(timeline.warnings) == split
+    assert all(" sound like one person (similarity 0." in line for line in timeline.warnings)
 
 
 def test_stitch_when_25_speakers_then_25_labels() -> None:
