@@ -11,7 +11,7 @@ STAMP := .venv/.set-up
 CONSTRAINTS := .ci/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow test-gpu lint golden picture clean
+.PHONY: help setup run test test-slow lint golden picture clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -48,9 +48,6 @@ test: $(STAMP) ## the tests that CI runs
 
 test-slow: $(STAMP) ## evidence that takes minutes
 	@$(BIN)/pytest -m slow
-
-test-gpu: $(STAMP) ## compiled kernels on a CUDA device
-	@$(BIN)/pytest -m gpu
 
 lint: $(STAMP) ## ruff, mypy and the import contracts
 	$(BIN)/ruff check .

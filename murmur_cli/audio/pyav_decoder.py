@@ -124,7 +124,8 @@ def _track_warnings(
 ) -> Iterator[str]:
     count = len(container.streams.audio)
     if count > 1 and track is None:
-        yield f"{count} audio tracks; took track 0, --track 1 to {count - 1} takes another"
+        others = "--track 1" if count == 2 else f"--track 1 to {count - 1}"
+        yield f"{count} audio tracks; took track 0, {others} takes another"
 
 
 def _declared_duration_s(

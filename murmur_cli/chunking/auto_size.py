@@ -39,4 +39,4 @@ def choose_ceiling(max_chunk_s: float | None, audio_samples: int) -> ChunkCeilin
     # The recording bounds it too, which makes an infinite ceiling a number.
     samples = int(min(max_chunk_s * SAMPLE_RATE_HZ, max(1, audio_samples)))
     assert samples > 0, max_chunk_s
-    return ChunkCeiling(samples, max_chunk_s, f"at most {max_chunk_s:g} s, as asked")
+    return ChunkCeiling(samples, max_chunk_s, f"at most {max_chunk_s:g} s, as set")

@@ -297,7 +297,7 @@ def test_call_when_verbose_then_the_choices_are_said(call: Call, talk: Path) -> 
     assert called.out == ""
     assert called.err_lines[:2] == [
         "model stand-in on cpu: a test",
-        "talk: at most 300 s, as asked",
+        "talk: at most 300 s, as set",
     ]
 
 

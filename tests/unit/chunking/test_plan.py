@@ -29,7 +29,7 @@ def test_plan_when_no_speech_then_empty_with_a_rule() -> None:
         plan = plan_chunks([], silence(10), max_chunk_s=300, packing=packing)
         assert plan.chunks == ()
         assert plan.max_chunk_s == 300
-        assert plan.rule == "at most 300 s, as asked"
+        assert plan.rule == "at most 300 s, as set"
 
 
 def test_plan_when_limit_is_ten_then_few_chunks_with_whole_spans() -> None:
