@@ -28,6 +28,11 @@ MIN_VOICE_S = 3.0
 ALIKE_COSINE = 0.75
 """Different people hardly ever reach it; above, a bound has split one voice."""
 
+GHOST_TALK_S = 2.0
+"""A speaker heard for less may be no person, where another talks at least `LONG_TALK_S`."""
+
+LONG_TALK_S = 10.0
+
 _MIN_WEIGHT_S = 0.1
 
 
@@ -53,12 +58,13 @@ def stitch(chunks: Sequence[ChunkDiarization], hints: SpeakerHints) -> SpeakerTi
         return SpeakerTimeline((), (), (), _shortfall(0, hints))
     groups = _groups(voices, hints)
     names = tuple(f"SPEAKER_{number:02d}" for number in range(int(groups.max()) + 1))
+    turns = _turns(voices, groups, names)
     decisions = decide(voices, groups, names)
     return SpeakerTimeline(
-        turns=_turns(voices, groups, names),
+        turns=turns,
         speakers=names,
         decisions=decisions,
-        warnings=_shortfall(len(names), hints) + _alike(decisions, hints),
+        warnings=_shortfall(len(names), hints) + _alike(decisions, hints) + _hardly_heard(turns),
     )
 
 
@@ -134,6 +140,20 @@ def _joined(spans: Sequence[TimeSpan]) -> list[TimeSpan]:
         else:
             joined.append(span)
     return joined
+
+
+def _hardly_heard(turns: Sequence[SpeakerTurn]) -> tuple[str, ...]:
+    """Name speakers who may be a cough or a slip of the segmentation; they are not merged."""
+    talk_s: dict[str, float] = defaultdict(float)
+    for turn in turns:
+        talk_s[turn.speaker] += turn.span.duration_s
+    if max(talk_s.values()) < LONG_TALK_S:
+        return ()
+    return tuple(
+        f"{speaker} talks for {seconds:.1f} s in all and may be no person"
+        for speaker, seconds in sorted(talk_s.items())
+        if seconds < GHOST_TALK_S
+    )
 
 
 def _alike(decisions: Sequence[StitchDecision], hints: SpeakerHints) -> tuple[str, ...]:

@@ -180,3 +180,17 @@ def test_decision_when_voice_is_placed_then_cosines_are_those_of_the_centres() -
 def test_span_when_joined_then_longest_end_wins() -> None:
     chunk = local_chunk(0, [([(0, 10), (2, 3)], person(0), 9)])
     assert [turn.span for turn in stitch([chunk], NO_HINTS).turns] == [TimeSpan(0, 10)]
+
+
+def test_stitch_when_a_speaker_is_hardly_heard_then_reported_and_kept() -> None:
+    chunks = [
+        local_chunk(0, [([(0, 12)], person(0), 12), ([(12, 13.5)], person(1), 1.5)]),
+    ]
+    timeline = stitch(chunks, NO_HINTS)
+    assert timeline.speakers == ("SPEAKER_00", "SPEAKER_01")
+    assert timeline.warnings == ("SPEAKER_01 talks for 1.5 s in all and may be no person",)
+
+
+def test_stitch_when_everybody_is_brief_then_nobody_is_suspected() -> None:
+    chunks = [local_chunk(0, [([(0, 4)], person(0), 4), ([(4, 5)], person(1), 1)])]
+    assert stitch(chunks, NO_HINTS).warnings == ()
