@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from murmur_cli.timebase import to_samples
-from murmur_cli.types import SampleSpan, Word
+from murmur_cli.types import SampleSpan, TimeSpan, Word
 
 BASE_WORD_S = 0.6
 CHARACTER_S = 0.15
@@ -19,13 +19,20 @@ MIN_UNHEARD_S = 3.0
 """Shorter stretches without words are laughter, hesitation or noise more often than speech."""
 
 
-def unheard_speech(speech: Iterable[SampleSpan], words: Iterable[Word]) -> tuple[SampleSpan, ...]:
-    """Stretches of detected speech, at least `MIN_UNHEARD_S` long, away from every word."""
+def unheard_speech(
+    speech: Iterable[SampleSpan], words: Iterable[Word], known: Iterable[TimeSpan] = ()
+) -> tuple[SampleSpan, ...]:
+    """Stretches of detected speech, at least `MIN_UNHEARD_S` long, away from every word.
+
+    `known` (seconds of the recording) is speech already on record as not transcribed.
+    """
     pause, shortest = to_samples(PAUSE_S), to_samples(MIN_UNHEARD_S)
-    covered = sorted(
+    covered = [
         (to_samples(word.span.start_s) - pause, to_samples(_spoken_until_s(word)) + pause)
         for word in words
-    )
+    ]
+    covered.extend((to_samples(span.start_s), to_samples(span.end_s)) for span in known)
+    covered.sort()
     unheard = []
     for span in speech:
         start = span.start

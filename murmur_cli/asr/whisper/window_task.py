@@ -108,17 +108,18 @@ class WindowTask:
                 f"and doubts its text (mean log-probability {output.mean_logprob:.2f})"
             )
             self._reject(output, reason, Flag.NO_SPEECH)
-            return None
+            return self._ask_for_unheard()
         covered = _seconds(rest) < MIN_REST_S
         if not output.stretches or (output.reached_s < MIN_PROGRESS_S and not covered):
             return self._no_progress(finished, output)
         answered_s = _seconds(self._speech) - _seconds(rest)
         if self.requests > 1 and _is_too_slow(output, answered_s):
             again = self._retry()
-            if again is None:
-                reason = f"{_num_words(output)} words for {answered_s:.1f} s of speech, on a retry"
-                self._reject(output, reason, Flag.REJECTED)
-            return again
+            if again is not None:
+                return again
+            reason = f"{_num_words(output)} words for {answered_s:.1f} s of speech, on a retry"
+            self._reject(output, reason, Flag.REJECTED)
+            return self._ask_for_unheard()
         self.heard.extend(output.stretches)
         if covered:
             return self._ask_for_unheard()
@@ -134,7 +135,7 @@ class WindowTask:
         """Ask for what is left, if that is speech and requests are left."""
         if self.requests >= MAX_REQUESTS:
             self._give_up(speech)
-            return None
+            return self._ask_for_unheard()
         if _seconds(speech) < MIN_REST_S:
             return self._ask_for_unheard()
         self._pieces, self._speech = pieces, speech
@@ -144,7 +145,7 @@ class WindowTask:
         if finished.loop is not None:
             return self._retry() or self._step_over(self._speech)
         self._reject(output, "the model stops at once", Flag.INCOMPLETE)
-        return None
+        return self._ask_for_unheard()
 
     def _retry(self) -> Request | None:
         """The same stretch again with a draw in place of the greedy choice; None if used up."""
@@ -163,17 +164,17 @@ class WindowTask:
         return self._go_on(_pieces_from(self._pieces, rest[0].start), rest)
 
     def _ask_for_unheard(self) -> Request | None:
-        """The first stretch of speech between words that no word accounts for."""
+        """The next stretch of speech between words that no word accounts for.
+
+        Every window ends here, so that a skipped stretch is asked for or, when requests are used
+        up, on record.
+        """
         if self._unheard is None:
             self._unheard = []
             if self.finds_unheard:
                 words = [word for stretch in self.heard for word in stretch.words]
                 # What was given up is on record; asking again would give the same answer.
-                self._unheard = [
-                    span
-                    for span in unheard_speech(self.window.speech, words)
-                    if not any(span.time.overlap_s(known) > 0 for known in self.untranscribed)
-                ]
+                self._unheard = list(unheard_speech(self.window.speech, words, self.untranscribed))
         if self.requests >= MAX_REQUESTS:
             self._give_up(tuple(self._unheard))
             self._unheard = []

@@ -43,3 +43,9 @@ def test_unheard_when_a_long_word_covers_it_then_still_heard() -> None:
     # The longer word of two that start together counts, whatever their order.
     speech = spans((0.0, 5.0))
     assert unheard_speech(speech, [word("I", 0.0, 0.2), word("a" * 40, 0.0, 5.0)]) == ()
+
+
+def test_unheard_when_part_of_it_is_on_record_then_the_other_part() -> None:
+    # 'and' is over at 1.55; 5 to 10 is known: 1.55 to 5 is left.
+    found = unheard_speech(spans((0.0, 10.0)), [word("and", 0.0, 10.0)], [TimeSpan(5.0, 10.0)])
+    assert found == spans((1.55, 5.0))

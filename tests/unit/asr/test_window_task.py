@@ -228,6 +228,49 @@ def test_speech_when_skipped_and_the_answer_is_thin_then_listed_and_text_set_asi
     assert 14.0 < span.duration_s < 17.0
 
 
+def test_text_when_slow_in_the_first_request_then_believed_and_its_gaps_asked_again() -> None:
+    task = make_task((0.0, 12.0))
+    request = task.take(answer(task.first_request(), t(0), "thank you", t(12.0)), TINY)
+    while request is not None:
+        request = task.take(answer(request), TINY)
+    assert texts(task) == ["thank", "you"]
+    assert task.rejected == []
+    assert Flag.INCOMPLETE in task.flags
+    assert task.untranscribed
+
+
+def test_speech_when_skipped_before_a_rest_is_given_up_then_both_are_on_record() -> None:
+    # One run of speech: "one" at its start, nothing until 9 s, "two", then an empty rest.
+    task = make_task((0.0, 20.0))
+    rest = task.take(
+        answer(task.first_request(), t(0), "one", t(1.0), t(9.0), "two", t(10.0)), TINY
+    )
+    assert rest is not None
+    hole = task.take(answer(rest), TINY)
+    assert TimeSpan(10.0, 20.0) in task.untranscribed
+    assert hole is not None
+    (piece,) = hole.source.pieces
+    # "two" starts between 9 and 10 s, and half a second before it is its own.
+    assert 1.0 < piece.start / 16_000 < 3.0
+    assert 8.5 <= piece.end / 16_000 <= 9.5
+    assert task.take(answer(hole), TINY) is None
+    assert piece.time in task.untranscribed
+    assert texts(task) == ["one", "two"]
+
+
+def test_speech_when_skipped_and_requests_are_used_up_then_on_record() -> None:
+    task = make_task((0.0, 20.0))
+    request = task.first_request()
+    task.requests = MAX_REQUESTS
+    # Enough words for 20 s of speech, but none between 2 and 18 s.
+    finished = answer(request, t(0), "a b c d e f", t(2.0), t(18.0), "g h i j k l", t(20.0))
+    assert task.take(finished, TINY) is None
+    assert len(texts(task)) == 12
+    (span,) = task.untranscribed
+    assert 14.0 < span.duration_s < 17.0
+    assert task.flags == [Flag.INCOMPLETE]
+
+
 def test_speech_when_translated_then_skips_are_not_looked_for() -> None:
     task = make_task((0.0, 20.0))
     task.finds_unheard = False
