@@ -78,6 +78,11 @@ class WhisperBackend:
         return self._decoder.precision
 
     @property
+    def decoder(self) -> WhisperDecoder:
+        """The engine's adapter, for measuring the engine without a recording's way through it."""
+        return self._decoder
+
+    @property
     def packing(self) -> PackingRule:
         """Windows of 30 s."""
         return WHISPER_PACKING

@@ -100,6 +100,12 @@ class WhisperDecoder:
         self._cross = self._arena(slots, self.speech_entries)
         self._self = self._arena(slots, self.max_entries)
 
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of the arenas that `open` allocated."""
+        arenas = (self._cross, self._self)
+        return sum(arena.shape.total_bytes for arena in arenas if arena is not None)
+
     def _arena(self, slots: int, capacity: int) -> KvArena:
         return KvArena(
             ArenaShape(
