@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from murmur_cli.engine.loop_guard import LoopGuard
+from murmur_cli.engine.loop_guard import LoopGuard, LoopWatch
 from murmur_cli.engine.model_adapter import DecoderAdapter, StepRow, TokenRule
 from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.regions import RowView, count_entries
@@ -27,6 +27,7 @@ class _Row:
     speech_entries: int
     no_speech_probability: float | None
     generator: torch.Generator | None
+    watch: LoopWatch
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     attention: list[torch.Tensor] = field(default_factory=list)
@@ -54,7 +55,7 @@ class DecodeEngine:
         self._guard = guard or LoopGuard()
         self._scheduler = Scheduler(slots)
         self._rows: dict[int, _Row] = {}
-        adapter.open(slots, policy.output.bound)
+        adapter.open(slots, adapter.max_entries, policy.output.bound)
 
     def submit(self, requests: Iterable[Request]) -> None:
         """Queue requests; may be called between steps."""
@@ -86,7 +87,9 @@ class DecodeEngine:
     def _admit(self) -> list[Finished]:
         admitted = self._scheduler.admit()
         slots = [slot for slot, _ in admitted]
-        entries = self._adapter.load(slots, [request.source for _, request in admitted])
+        entries = self._adapter.load(
+            slots, [self._adapter.prepare(request.source) for _, request in admitted]
+        )
         finished: list[Finished] = []
         # One prefill per length of prompt: rows of one call share their positions.
         for length in sorted({len(request.prompt) for _, request in admitted}):
@@ -104,6 +107,7 @@ class DecodeEngine:
                     entries[i],
                     output.no_speech_probability[position],
                     _generator(admitted[i][1]),
+                    self._guard.watch(admitted[i][1].audio_s),
                 )
                 if output.attention is not None:
                     row.attention.append(output.attention[position].half())
@@ -142,10 +146,12 @@ class DecodeEngine:
                 finished.append(self._finish(row, StopReason.END, None))
                 continue
             row.tokens.append(token)
-            loop = self._guard.find(row.tokens, self._rule.is_text)
+            loop = row.watch.see(token, self._rule.is_text)
             used = len(row.request.prompt) + len(row.tokens)
             if loop is not None:
                 finished.append(self._finish(row, StopReason.LOOP, loop))
+            elif row.watch.is_past_ceiling:
+                finished.append(self._finish(row, StopReason.CEILING, None))
             elif len(row.tokens) >= row.request.max_new_tokens or used >= self._adapter.max_entries:
                 finished.append(self._finish(row, StopReason.LENGTH, None))
         return finished

@@ -71,11 +71,29 @@ class DecoderAdapter(Protocol):
     def max_entries(self) -> int:
         """Most prompt and output tokens together."""
 
-    def open(self, slots: int, bound: OutputBound | None) -> None:
-        """Allocate the arenas."""
+    def planned_bytes(self, slots: int, own_entries: int) -> int:
+        """Bytes that `open` with the same numbers allocates."""
+
+    def free_bytes(self) -> int | None:
+        """Bytes that are free where the arenas lie; None if nobody knows."""
+
+    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
+        """Allocate the arenas; `own_entries` of each slot are for prompt and output.
+
+        With a bound the output region is a ring that fits into them beside any prompt.
+        """
+
+    def close(self) -> None:
+        """Let the arenas go; `open` may follow."""
+
+    def prepare(self, source: Any) -> Any:
+        """What `load` takes, made from a request's source; may be called in another thread.
+
+        How much of the work is done here, ahead of the decoder, is the adapter's choice.
+        """
 
     def load(self, slots: Sequence[int], sources: Sequence[Any]) -> tuple[int, ...]:
-        """Fill the speech region of slots; returns its entries for each."""
+        """Fill the speech region of slots with prepared sources; returns its entries for each."""
 
     def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
         """Run prompts of equal length into their slots."""

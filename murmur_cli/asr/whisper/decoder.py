@@ -19,6 +19,7 @@ from murmur_cli.asr.whisper.log_mel import LogMel
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.engine.arena import ArenaShape, KvArena, OutputRing
 from murmur_cli.engine.attention import attend
+from murmur_cli.engine.memory_plan import free_memory_bytes
 from murmur_cli.engine.model_adapter import PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.types import Samples, SampleSpan
@@ -44,10 +45,27 @@ class WindowSource:
         return np.concatenate([self.samples[piece.start : piece.end] for piece in self.pieces])
 
 
-class WhisperDecoder:
-    """The engine's DecoderAdapter for transformers' WhisperForConditionalGeneration."""
+@dataclass(frozen=True, slots=True)
+class PreparedWindow:
+    """A window as `load` takes it: log-mel features, or what the encoder made of them.
 
-    def __init__(self, model: Any, tokens: WhisperTokens) -> None:
+    features: (mel bins, frames) float32. encoded: (entries, width). One of them is given.
+    """
+
+    features: torch.Tensor | None = None
+    encoded: torch.Tensor | None = None
+
+
+class WhisperDecoder:
+    """The engine's DecoderAdapter for transformers' WhisperForConditionalGeneration.
+
+    `encodes_ahead` lets `prepare` run the encoder too; None does so where the encoder has a
+    processor of its own (CUDA). On a CPU it would compete with the decoder for the same cores.
+    """
+
+    def __init__(
+        self, model: Any, tokens: WhisperTokens, *, encodes_ahead: bool | None = None
+    ) -> None:
         self._model = model
         self._config = model.config
         self._tokens = tokens
@@ -65,6 +83,9 @@ class WhisperDecoder:
             tuple(head for probe_layer, head in tokens.alignment_heads if probe_layer == layer)
             for layer in range(len(self._layers))
         ]
+        self._encodes_ahead = (
+            self._device.type == "cuda" if encodes_ahead is None else encodes_ahead
+        )
         self._bound: OutputBound | None = None
         self._cross: KvArena | None = None
         self._self: KvArena | None = None
@@ -94,17 +115,25 @@ class WhisperDecoder:
         """Entries of the speech region: the encoder always sees 30 s."""
         return int(self._config.max_source_positions)
 
-    def open(self, slots: int, bound: OutputBound | None) -> None:
+    def planned_bytes(self, slots: int, own_entries: int) -> int:
+        """Bytes of both arenas."""
+        return slots * (self.speech_entries + own_entries) * self.bytes_per_entry
+
+    def free_bytes(self) -> int | None:
+        """Bytes that are free where the arenas lie; None if the system does not say."""
+        return free_memory_bytes(self._device)
+
+    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
         """Allocate both arenas."""
         self._bound = bound
         self._cross = self._arena(slots, self.speech_entries)
-        self._self = self._arena(slots, self.max_entries)
+        self._self = self._arena(slots, own_entries)
 
-    @property
-    def arena_bytes(self) -> int:
-        """Bytes of the arenas that `open` allocated."""
-        arenas = (self._cross, self._self)
-        return sum(arena.shape.total_bytes for arena in arenas if arena is not None)
+    def close(self) -> None:
+        """Let the arenas go."""
+        self._cross = self._self = None
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
 
     def _arena(self, slots: int, capacity: int) -> KvArena:
         return KvArena(
@@ -124,22 +153,34 @@ class WhisperDecoder:
     @torch.inference_mode()
     def encode(self, audio: Sequence[Samples]) -> torch.Tensor:
         """Encoder states of windows, (windows, entries, width)."""
-        features = torch.stack([self._log_mel(samples) for samples in audio])
+        return self._states([self._log_mel(samples) for samples in audio])
+
+    def _states(self, features: Sequence[torch.Tensor]) -> torch.Tensor:
         states = [
             self._encoder(part.to(self._device, self._dtype)).last_hidden_state
-            for part in torch.split(features, ENCODER_BATCH)
+            for part in torch.split(torch.stack(list(features)), ENCODER_BATCH)
         ]
         return torch.cat(states)
 
-    def load(self, slots: Sequence[int], sources: Sequence[WindowSource]) -> tuple[int, ...]:
-        """Encode windows and store their keys and values, a few at a time."""
+    @torch.inference_mode()
+    def prepare(self, source: WindowSource) -> PreparedWindow:
+        """Cut the audio and compute what `load` needs of it; may run in another thread."""
+        if source.encoded is not None:
+            return PreparedWindow(encoded=source.encoded)
+        features = self._log_mel(source.audio)
+        if not self._encodes_ahead:
+            return PreparedWindow(features=features)
+        return PreparedWindow(encoded=self._states([features])[0])
+
+    def load(self, slots: Sequence[int], sources: Sequence[PreparedWindow]) -> tuple[int, ...]:
+        """Encode windows where that is left to do, store their keys and values, a few at a time."""
         assert self._cross is not None
         for first in range(0, len(slots), ENCODER_BATCH):
             part = sources[first : first + ENCODER_BATCH]
-            fresh = [source.audio for source in part if source.encoded is None]
-            encoded = iter(self.encode(fresh) if fresh else ())
+            fresh = [window.features for window in part if window.features is not None]
+            encoded = iter(self._states(fresh) if fresh else ())
             states = torch.stack(
-                [source.encoded if source.encoded is not None else next(encoded) for source in part]
+                [window.encoded if window.encoded is not None else next(encoded) for window in part]
             )
             for layer, module in enumerate(self._layers):
                 attention = module.encoder_attn
