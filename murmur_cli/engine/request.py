@@ -46,8 +46,19 @@ class StopReason(StrEnum):
     """The model ended its output."""
     LOOP = "loop"
     """The loop guard found a repetition."""
+    CEILING = "ceiling"
+    """More tokens than that much audio can hold."""
     LENGTH = "length"
     """The limit of tokens was reached."""
+
+
+class LoopKind(StrEnum):
+    """How a repetition repeats."""
+
+    PERIOD = "period"
+    """The same tokens over and over; alternating phrases too."""
+    GROWING = "growing"
+    """Each occurrence extends or alters the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +66,13 @@ class Loop:
     """A repetition at the end of the output: tokens [start, start + period) recur.
 
     `start` counts output tokens; the end token and what follows are not part of it.
+    `repeats` counts occurrences, the first included.
     """
 
     start: int
     period: int
     repeats: int
+    kind: LoopKind = LoopKind.PERIOD
 
 
 @dataclass(frozen=True, slots=True)
