@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from murmur_cli import __version__
+from murmur_cli.commands.bench import bench_command
 from murmur_cli.commands.doctor import doctor_command
 from murmur_cli.commands.models import models_app
 from murmur_cli.commands.transcribe import transcribe_command
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.command("transcribe", epilog=EXIT_CODES_HELP)(transcribe_command)
 app.add_typer(models_app, name="models")
 app.command("doctor")(doctor_command)
+app.command("bench")(bench_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,1 @@
+"""Measurements: the decode engine alone, and whole jobs beside other programs."""
