@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from murmur_cli.audio.spool import AudioSource
+
 Channels = npt.NDArray[np.float32]
 """Audio of all channels, shape (samples, channels), float32."""
 
@@ -25,7 +27,7 @@ class DecodedAudio:
         warnings: plain lines for the user.
     """
 
-    channels: Channels
+    channels: AudioSource
     decoder: str
     container: str
     codec: str

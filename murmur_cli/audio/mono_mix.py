@@ -2,19 +2,21 @@
 
 The mean of the channels is right for microphones of one room. It is wrong when a channel is
 dead (it would halve the level of the live one) and when channels are in opposite phase (they
-would cancel); both are found by measuring blocks of 0.1 s.
+would cancel); both are found by measuring blocks of 0.1 s, before anything is mixed. No step
+holds the whole recording.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from murmur_cli.audio.decoded import Channels
+from murmur_cli.audio.spool import AudioSource, spool_through
 from murmur_cli.timebase import SAMPLE_RATE_HZ
-from murmur_cli.types import Samples
+from murmur_cli.types import Samples, SampleSource
 
 BLOCK_SAMPLES = SAMPLE_RATE_HZ // 10
 BLOCKS_AT_ONCE = 600
@@ -34,37 +36,41 @@ MAX_CANCELLED_SHARE = 0.02
 class MonoMix:
     """Mono signal; `how` is AudioFacts.mix, `warning` a plain line or None."""
 
-    samples: Samples
+    samples: SampleSource
     how: str
     warning: str | None = None
 
 
-def mix_to_mono(channels: Channels) -> MonoMix:
-    """One signal from (samples, channels); for one channel a view, not a copy."""
+def mix_to_mono(channels: AudioSource) -> MonoMix:
+    """One signal from (samples, channels); for one channel a view, not a copy.
+
+    Raises:
+        NoRoomError: the temporary file of a long recording cannot be made or written.
+    """
     count = channels.shape[1]
     if count == 1:
-        return MonoMix(channels[:, 0], "mono")
+        return MonoMix(channels.ravel(), "mono")
     power = _block_power(channels, range(count))
     peak_power = power.max(axis=0, initial=0.0)
     live = np.flatnonzero(peak_power > DEAD_POWER_RATIO * peak_power.max()).tolist()
     if len(live) == 1:
-        return MonoMix(_one(channels, live[0]), _channel_name(live[0], count))
+        return _take_one(channels, live[0])
     if not live:
-        return MonoMix(_one(channels, 0), _channel_name(0, count))
+        return _take_one(channels, 0)
     share = _cancelled_share(channels, live, power)
     if share > MAX_CANCELLED_SHARE:
-        loudest = int(np.argmax(power.sum(axis=0)))
-        name = _channel_name(loudest, count)
-        return MonoMix(
-            _one(channels, loudest),
-            name,
+        mix = _take_one(channels, int(np.argmax(power.sum(axis=0))))
+        warning = (
             f"channels are in opposite phase and cancel in {share:.0%} of the sound;"
-            f" took {name} alone",
+            f" took {mix.how} alone"
         )
-    return MonoMix(_mean(channels, live), "mean")
+        return replace(mix, warning=warning)
+    return MonoMix(spool_through(channels, lambda block: _mean(block, live)), "mean")
 
 
-def _cancelled_share(channels: Channels, live: list[int], power: npt.NDArray[np.float64]) -> float:
+def _cancelled_share(
+    channels: AudioSource, live: list[int], power: npt.NDArray[np.float64]
+) -> float:
     mean_power = power[:, live].mean(axis=1)
     mixed_power = _block_power(channels, live, mixed=True)[:, 0]
     cancelled = mixed_power < CANCELLED_POWER_RATIO * mean_power / len(live)
@@ -72,13 +78,13 @@ def _cancelled_share(channels: Channels, live: list[int], power: npt.NDArray[np.
 
 
 def _block_power(
-    channels: Channels, chosen: list[int] | range, *, mixed: bool = False
+    channels: AudioSource, chosen: list[int] | range, *, mixed: bool = False
 ) -> npt.NDArray[np.float64]:
     """Mean square of each block: (blocks, chosen channels), or (blocks, 1) of their mean."""
     rows: list[npt.NDArray[np.float64]] = []
     step = BLOCK_SAMPLES * BLOCKS_AT_ONCE
     for start in range(0, len(channels), step):
-        part = channels[start : start + step, list(chosen)].astype(np.float64)
+        part = channels[start : start + step][:, list(chosen)].astype(np.float64)
         if mixed:
             part = part.mean(axis=1, keepdims=True)
         np.square(part, out=part)
@@ -96,8 +102,9 @@ def _mean(channels: Channels, live: list[int]) -> Samples:
     return total
 
 
-def _one(channels: Channels, index: int) -> Samples:
-    return np.ascontiguousarray(channels[:, index])
+def _take_one(channels: AudioSource, index: int) -> MonoMix:
+    samples = spool_through(channels, lambda block: block[:, index].copy())
+    return MonoMix(samples, _channel_name(index, channels.shape[1]))
 
 
 def _channel_name(index: int, count: int) -> str:

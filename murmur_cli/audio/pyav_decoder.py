@@ -48,6 +48,7 @@ def decode_with_pyav(path: Path, track: int | None) -> DecodedAudio:
 
     Raises:
         RecordingError: not readable, no audio stream, no such track, nothing decodable.
+        NoRoomError: the temporary file of a long recording cannot be made or written.
     """
     import av
 

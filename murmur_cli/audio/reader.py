@@ -14,6 +14,7 @@ from murmur_cli.audio.mono_mix import mix_to_mono
 from murmur_cli.audio.path_text import path_text
 from murmur_cli.audio.pyav_decoder import decode_with_pyav, probe_duration_s
 from murmur_cli.audio.soundfile_decoder import decode_with_soundfile
+from murmur_cli.audio.temporary_bytes import NoRoomError
 from murmur_cli.audio.wav_header import read_wav_header
 from murmur_cli.errors import RecordingError
 from murmur_cli.types import AudioFacts, Recording
@@ -34,26 +35,33 @@ def read_recording(source: InputFile, *, track: int | None = None) -> Recording:
     """Decode one file, once, from its start.
 
     libsndfile reads wav, flac, aiff and their like; mp3, ogg and all else goes to ffmpeg.
-    `track` chooses the audio track of a container, counted from 0; None takes the first and
-    says if there are others.
+    Decoding, resampling and all checks go block by block, and a long recording is kept in a
+    temporary file: memory does not depend on its length. `track` chooses the audio track of a
+    container, counted from 0; None takes the first and says if there are others.
 
     Raises:
-        RecordingError: the file is missing, empty, not audio, or has no such track.
+        RecordingError: the file is missing, empty, not audio, or has no such track, or there
+            is no room for a temporary file.
     """
-    path = source.path
     try:
-        sha256 = _hash(path)
-        decoded = _decode(path, track)
+        return _read(source, track)
+    except NoRoomError as error:
+        raise RecordingError(f"{path_text(source.path)}: {error}") from error
     except OSError as error:
         raise RecordingError(
-            f"{path_text(path)}: cannot be read ({error.strerror or error})"
+            f"{path_text(source.path)}: cannot be read ({error.strerror or error})"
         ) from error
+
+
+def _read(source: InputFile, track: int | None) -> Recording:
+    path = source.path
+    sha256 = _hash(path)
+    decoded = _decode(path, track)
     if not len(decoded.channels):
         raise RecordingError(f"{path_text(path)}: no audio samples")
     decoded, truncated, length_warning = _check_length(decoded, path)
     channel_count = decoded.channels.shape[1]
     mix = mix_to_mono(decoded.channels)
-    decoded = replace(decoded, channels=decoded.channels[:0].copy())
     samples, range_warning = bring_into_range(mix.samples)
     level = measure_level(samples)
     facts = AudioFacts(

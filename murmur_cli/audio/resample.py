@@ -1,7 +1,8 @@
 """The one resampling of a recording: blocks at the source's rate -> channels at 16 kHz.
 
 Blocks are converted as they are decoded, so that the audio at the source's rate is never held
-whole. The converter is soxr at its HQ setting; the result does not depend on the block size.
+whole; the result goes to a `Spool`. The converter is soxr at its HQ setting; the result does
+not depend on the block size.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from murmur_cli.audio.decoded import Channels
+from murmur_cli.audio.spool import AudioSource, Spool
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class ResamplingCollector:
     """
 
     def __init__(self) -> None:
-        self._parts: list[Channels] = []
+        self._spool = Spool()
         self._stream: soxr.ResampleStream | None = None
         self._rate_hz: int | None = None
         self._channel_count: int | None = None
@@ -50,7 +52,11 @@ class ResamplingCollector:
         return (f"{self.invalid_samples} samples are not finite numbers; they were set to 0",)
 
     def add(self, block: Channels, rate_hz: int) -> None:
-        """Take the next block; it may be changed in place."""
+        """Take the next block; it may be changed in place.
+
+        Raises:
+            NoRoomError: the temporary file of a long recording cannot be made or written.
+        """
         if self._channel_count is None:
             self._channel_count = block.shape[1]
         assert block.shape[1] == self._channel_count, (block.shape, self._channel_count)
@@ -59,15 +65,14 @@ class ResamplingCollector:
             self._start(rate_hz)
         self._zero_invalid(block)
         self._decoded_samples[rate_hz] += block.shape[0]
-        self._parts.append(block if self._stream is None else self._stream.resample_chunk(block))
+        self._spool.append(block if self._stream is None else self._stream.resample_chunk(block))
 
-    def finish(self) -> Channels:
-        """All audio so far, (samples, channels); shape (0, 1) if there was none."""
+    def finish(self) -> AudioSource:
+        """All audio, (samples, channels); shape (0, 1) if there was none."""
         self._flush()
-        parts, self._parts = self._parts, []
-        if not parts:
+        if self._channel_count is None:
             return np.zeros((0, 1), dtype=np.float32)
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return self._spool.finish()
 
     def _start(self, rate_hz: int) -> None:
         self._rate_hz = rate_hz
@@ -81,7 +86,7 @@ class ResamplingCollector:
     def _flush(self) -> None:
         if self._stream is not None:
             tail = np.zeros((0, self._channel_count or 1), dtype=np.float32)
-            self._parts.append(self._stream.resample_chunk(tail, last=True))
+            self._spool.append(self._stream.resample_chunk(tail, last=True))
         self._stream = None
 
     def _zero_invalid(self, block: Channels) -> None:

@@ -18,6 +18,7 @@ def decode_with_soundfile(path: Path) -> DecodedAudio | str:
 
     Raises:
         OSError: the file cannot be opened.
+        NoRoomError: the temporary file of a long recording cannot be made or written.
     """
     import soundfile
 

@@ -8,6 +8,7 @@ from murmur_cli.types.audio import (
     AudioFacts,
     Recording,
     Samples,
+    SampleSource,
 )
 from murmur_cli.types.chunks import (
     Chunk,
@@ -62,6 +63,7 @@ __all__ = [
     "Recording",
     "RejectedText",
     "RunRecord",
+    "SampleSource",
     "SampleSpan",
     "Samples",
     "Segment",

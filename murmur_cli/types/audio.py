@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Samples = npt.NDArray[np.float32]
 """Mono audio, shape (samples,), float32 in [-1, 1], 16 kHz."""
+
+
+class SampleSource(Protocol):
+    """Mono audio of a whole recording, in memory or on disk; a `Samples` array is one too.
+
+    A long recording is never in memory whole: stages read the stretch that they work on, and
+    keep no more of it than they need. Several threads may read at once.
+    """
+
+    def __len__(self) -> int:
+        """Number of samples."""
+
+    def __getitem__(self, span: slice, /) -> Samples:
+        """Neighbouring samples (steps of 1), cut to what is there, as of an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +61,13 @@ class AudioFacts:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One decoded input. `truncated` marks a file that ends before its header says."""
+    """One decoded input. `truncated` marks a file that ends before its header says.
+
+    Long `samples` lie in a temporary file that is gone when the last reference to them is.
+    """
 
     session_id: str
-    samples: Samples
+    samples: SampleSource
     facts: AudioFacts
     truncated: bool = False
     warnings: tuple[str, ...] = ()
