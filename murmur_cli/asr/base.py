@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from murmur_cli.progress import ProgressHook
-from murmur_cli.types import Chunk, ChunkTranscript, ModelIdentity, PackingRule, Samples
+from murmur_cli.types import Chunk, ChunkTranscript, ModelIdentity, PackingRule, SampleSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,6 @@ class AsrBackend(Protocol):
         """How windows must be packed; None if a chunk is one request."""
 
     def transcribe(
-        self, samples: Samples, chunks: Sequence[Chunk], recording: str, progress: ProgressHook
+        self, samples: SampleSource, chunks: Sequence[Chunk], recording: str, progress: ProgressHook
     ) -> Recognition:
         """Transcribe the chunks of one recording. Times count from its start."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from murmur_cli.chunking.partition import best_partition
 from murmur_cli.timebase import SAMPLE_RATE_HZ
-from murmur_cli.types import Samples, SampleSpan
+from murmur_cli.types import SampleSource, SampleSpan
 
 HOP_SAMPLES = SAMPLE_RATE_HZ // 100
 SMOOTHED_HOPS = 5
@@ -37,7 +37,7 @@ MIN_CONTRAST_DB, MAX_CONTRAST_DB = 6.0, 30.0
 
 
 def cut_long_span(
-    samples: Samples, span: SampleSpan, max_piece_samples: int
+    samples: SampleSource, span: SampleSpan, max_piece_samples: int
 ) -> tuple[SampleSpan, ...]:
     """The span in pieces of at most `max_piece_samples`, without gap or overlap.
 
@@ -67,7 +67,7 @@ def cut_long_span(
 
 
 def _candidates(
-    samples: Samples, span: SampleSpan, max_piece_samples: int
+    samples: SampleSource, span: SampleSpan, max_piece_samples: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Positions of possible cuts, ascending, and the loudness of each in [0, 1]."""
     hop = min(HOP_SAMPLES, max(1, max_piece_samples // (2 * CELLS_PER_PIECE)))
@@ -84,7 +84,7 @@ def _candidates(
     return positions.astype(np.int64), loudness
 
 
-def _level_db(samples: Samples, span: SampleSpan, hop: int) -> npt.NDArray[np.float64]:
+def _level_db(samples: SampleSource, span: SampleSpan, hop: int) -> npt.NDArray[np.float64]:
     """Smoothed level of each whole hop of the span, shape (hops,), dB."""
     hops = span.length // hop
     power = np.empty(hops)

@@ -18,7 +18,7 @@ from murmur_cli.chunking.cut_points import cut_long_span
 from murmur_cli.chunking.partition import best_partition
 from murmur_cli.chunking.windows import WindowLimits, pack_windows
 from murmur_cli.timebase import SAMPLE_RATE_HZ
-from murmur_cli.types import Chunk, ChunkPlan, PackingRule, Samples, SampleSpan, Window
+from murmur_cli.types import Chunk, ChunkPlan, PackingRule, SampleSource, SampleSpan, Window
 
 SHORT_GAP_COST = 0.5
 LONG_GAP_SAMPLES = 3 * SAMPLE_RATE_HZ
@@ -27,7 +27,7 @@ LONG_GAP_SAMPLES = 3 * SAMPLE_RATE_HZ
 
 def plan_chunks(
     speech: Sequence[SampleSpan],
-    samples: Samples,
+    samples: SampleSource,
     *,
     max_chunk_s: float | None,
     packing: PackingRule | None,
@@ -63,7 +63,9 @@ def plan_chunks(
     return ChunkPlan(chunks, ceiling.seconds, ceiling.rule)
 
 
-def _cut_to(speech: Sequence[SampleSpan], samples: Samples, max_samples: int) -> list[SampleSpan]:
+def _cut_to(
+    speech: Sequence[SampleSpan], samples: SampleSource, max_samples: int
+) -> list[SampleSpan]:
     return [piece for span in speech for piece in cut_long_span(samples, span, max_samples)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from murmur_cli.types import Chunk, ChunkDiarization, ModelIdentity, Samples, SpeakerHints
+from murmur_cli.types import Chunk, ChunkDiarization, ModelIdentity, SampleSource, SpeakerHints
 
 NO_HINTS = SpeakerHints()
 
@@ -17,7 +17,7 @@ class LocalDiarizer(Protocol):
         """The weights in use."""
 
     def diarize(
-        self, samples: Samples, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS
+        self, samples: SampleSource, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS
     ) -> ChunkDiarization:
         """Turns and voices of a chunk.
 

@@ -23,7 +23,7 @@ from murmur_cli.types import (
     LocalSpeaker,
     LocalTurn,
     ModelIdentity,
-    Samples,
+    SampleSource,
     SpeakerHints,
     TimeSpan,
 )
@@ -72,7 +72,7 @@ class EmbeddedDiarizer:
         return self._identities
 
     def diarize(
-        self, samples: Samples, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS
+        self, samples: SampleSource, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS
     ) -> ChunkDiarization:
         """See `LocalDiarizer.diarize`."""
         grid = plan_windows(chunk.span, self._step_s)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from murmur_cli.diarization.checkpoint import load_network
 from murmur_cli.diarization.frame_grid import WINDOW_FRAMES, WINDOW_SAMPLES, FrameGrid
 from murmur_cli.diarization.powerset import active_slots, slot_probabilities
-from murmur_cli.types import Samples, SampleSpan
+from murmur_cli.types import Samples, SampleSource, SampleSpan
 
 if TYPE_CHECKING:
     from murmur_cli.diarization.pyannet import PyanNet
@@ -51,7 +51,7 @@ class Segmenter:
         load_network(self._network, weights)
 
     def segment(
-        self, samples: Samples, grid: FrameGrid, speech: tuple[SampleSpan, ...]
+        self, samples: SampleSource, grid: FrameGrid, speech: tuple[SampleSpan, ...]
     ) -> Segmentation:
         """Decode the windows of a chunk. Windows without any of `speech` count as silent.
 
@@ -80,7 +80,7 @@ class Segmenter:
         return Segmentation(grid, active, probability)
 
 
-def _window(samples: Samples, start: int) -> Samples:
+def _window(samples: SampleSource, start: int) -> Samples:
     """10 s from `start`, with zeros where the recording has nothing."""
     window = np.zeros(WINDOW_SAMPLES, dtype=np.float32)
     first = max(0, start)

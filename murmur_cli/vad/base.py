@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from murmur_cli.types import ModelIdentity, Samples, SampleSpan
+from murmur_cli.types import ModelIdentity, SampleSource, SampleSpan
 
 
 class VoiceActivityDetector(Protocol):
@@ -14,8 +14,8 @@ class VoiceActivityDetector(Protocol):
     def identity(self) -> ModelIdentity:
         """The weights in use."""
 
-    def detect(self, samples: Samples) -> tuple[SampleSpan, ...]:
+    def detect(self, samples: SampleSource) -> tuple[SampleSpan, ...]:
         """Speech in order of time, apart from each other, within the audio.
 
-        samples: (samples,) float32, 16 kHz. Empty if there is no speech.
+        samples: (samples,) float32, 16 kHz, an array or on disk. Empty if there is no speech.
         """

@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from murmur_cli.timebase import SAMPLE_RATE_HZ
-from murmur_cli.types import Samples
+from murmur_cli.types import Samples, SampleSource
 
 BLOCK_SAMPLES = SAMPLE_RATE_HZ // 10
+BLOCKS_AT_ONCE = 600
 
 TARGET_DBFS = -25.0
 """Level of a recording of normal loudness, as the network met it in training."""
@@ -21,14 +22,19 @@ CEILING_QUANTILE = 0.999
 """Where speech is rare, the level of the loudest blocks limits the gain; single bumps do not."""
 
 
-def detector_gain(samples: Samples) -> float:
+def detector_gain(samples: SampleSource) -> float:
     """Factor of at least 1 that brings a quiet recording to the level of a normal one.
 
     samples: (samples,) float32. 1.0 for a recording that is loud enough, or silent.
     """
     if not len(samples):
         return 1.0
-    power = _block_power(samples)
+    power = np.concatenate(
+        [
+            _block_power(samples[start : start + BLOCK_SAMPLES * BLOCKS_AT_ONCE])
+            for start in range(0, len(samples), BLOCK_SAMPLES * BLOCKS_AT_ONCE)
+        ]
+    )
     typical, loud = np.quantile(power, (TARGET_QUANTILE, CEILING_QUANTILE), method="nearest")
     if loud <= 0.0:
         return 1.0

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from murmur_cli.timebase import to_samples
-from murmur_cli.types import ModelIdentity, Samples, SampleSpan
+from murmur_cli.types import ModelIdentity, SampleSource, SampleSpan
 from murmur_cli.vad.detector_gain import detector_gain
 from murmur_cli.vad.silero_weights import read_silero_weights, silero_identity
 from murmur_cli.vad.speech_spans import SpeechRule, find_speech_spans
@@ -51,10 +51,10 @@ class SileroVad:
         """
         return silero_identity()
 
-    def detect(self, samples: Samples) -> tuple[SampleSpan, ...]:
+    def detect(self, samples: SampleSource) -> tuple[SampleSpan, ...]:
         """Speech in order of time; spans may touch but do not overlap.
 
-        samples: (samples,) float32, 16 kHz. Empty if there is no speech.
+        samples: (samples,) float32, 16 kHz, an array or on disk. Empty if there is no speech.
 
         Raises:
             ModelError: the weights are missing or damaged.
@@ -65,7 +65,7 @@ class SileroVad:
             return ()
         probabilities = self._network.probabilities(samples, detector_gain(samples))
         return find_speech_spans(
-            probabilities.tolist(),
+            probabilities.data,
             frame_samples=FRAME_SAMPLES,
             audio_samples=len(samples),
             rule=self._rule,

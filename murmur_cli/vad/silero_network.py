@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from murmur_cli.types import Samples
+from murmur_cli.types import SampleSource
 
 FRAME_SAMPLES = 512
 CONTEXT_SAMPLES = 64
@@ -58,7 +58,7 @@ class SileroNetwork:
         self._output = weights["output.weight"][0, :, 0]
         self._output_bias = weights["output.bias"]
 
-    def probabilities(self, samples: Samples, gain: float = 1.0) -> npt.NDArray[np.float32]:
+    def probabilities(self, samples: SampleSource, gain: float = 1.0) -> npt.NDArray[np.float32]:
         """Probability of speech in each frame of 512 samples, shape (frames,).
 
         samples: (samples,) float32, 16 kHz, multiplied by `gain`. The last frame is filled up
@@ -116,7 +116,7 @@ def _project(rows: Tensor, matrix: Tensor) -> Tensor:
     return (rows.reshape(-1, rows.shape[-1]) @ matrix).view(*rows.shape[:-1], -1)
 
 
-def _frame_blocks(samples: Samples, gain: float) -> Iterator[Tensor]:
+def _frame_blocks(samples: SampleSource, gain: float) -> Iterator[Tensor]:
     """Blocks of frames with their context, (frames, 576)."""
     block_samples = BLOCK_FRAMES * FRAME_SAMPLES
     for start in range(0, len(samples), block_samples):

@@ -7,7 +7,7 @@ fell below the lower release threshold, if it stays below the threshold for long
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from murmur_cli.types import SampleSpan
@@ -33,7 +33,7 @@ class SpeechRule:
 
 
 def find_speech_spans(
-    probabilities: Sequence[float], *, frame_samples: int, audio_samples: int, rule: SpeechRule
+    probabilities: Iterable[float], *, frame_samples: int, audio_samples: int, rule: SpeechRule
 ) -> tuple[SampleSpan, ...]:
     """Spans of speech in order; they may touch but do not overlap, and lie within the audio."""
     raw = _raw_spans(probabilities, frame_samples, audio_samples, rule)
@@ -51,7 +51,7 @@ def find_speech_spans(
 
 
 def _raw_spans(
-    probabilities: Sequence[float], frame_samples: int, audio_samples: int, rule: SpeechRule
+    probabilities: Iterable[float], frame_samples: int, audio_samples: int, rule: SpeechRule
 ) -> list[tuple[int, int]]:
     """Spans before padding."""
     spans: list[tuple[int, int]] = []

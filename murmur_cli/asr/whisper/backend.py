@@ -30,7 +30,7 @@ from murmur_cli.types import (
     KvUsage,
     ModelIdentity,
     PackingRule,
-    Samples,
+    SampleSource,
     Segment,
     TimeSpan,
     Window,
@@ -94,7 +94,7 @@ class WhisperBackend:
         return self._options.language
 
     def transcribe(
-        self, samples: Samples, chunks: Sequence[Chunk], recording: str, progress: ProgressHook
+        self, samples: SampleSource, chunks: Sequence[Chunk], recording: str, progress: ProgressHook
     ) -> Recognition:
         """Transcribe the chunks of one recording. Times count from its start."""
         windows = [(chunk.index, window) for chunk in chunks for window in chunk.windows]
@@ -145,7 +145,7 @@ class WhisperBackend:
         return "en" if self._options.task == "translate" else spoken
 
     def _languages(
-        self, samples: Samples, windows: Sequence[Window]
+        self, samples: SampleSource, windows: Sequence[Window]
     ) -> tuple[list[str | None], dict[int, torch.Tensor]]:
         """Language of each window, and the encoder states that finding out has cost."""
         if self._fixed_language is not None:

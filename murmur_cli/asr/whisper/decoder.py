@@ -22,7 +22,7 @@ from murmur_cli.engine.attention import attend
 from murmur_cli.engine.memory_plan import free_memory_bytes
 from murmur_cli.engine.model_adapter import PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
-from murmur_cli.types import Samples, SampleSpan
+from murmur_cli.types import Samples, SampleSource, SampleSpan
 
 ENCODER_BATCH = 4
 """Windows encoded together; more gains nothing on a CPU and costs memory."""
@@ -35,7 +35,7 @@ class WindowSource:
     `encoded` (entries, width) is given when the encoder has already seen this window.
     """
 
-    samples: Samples
+    samples: SampleSource
     pieces: tuple[SampleSpan, ...]
     encoded: torch.Tensor | None = None
 

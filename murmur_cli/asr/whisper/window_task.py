@@ -20,7 +20,7 @@ from murmur_cli.types import (
     Flag,
     KvUsage,
     RejectedText,
-    Samples,
+    SampleSource,
     SampleSpan,
     TimeSpan,
     Window,
@@ -64,7 +64,7 @@ class WindowTask:
 
     name: str
     chunk_index: int
-    samples: Samples
+    samples: SampleSource
     window: Window
     language: str | None
     prompt: tuple[int, ...]
