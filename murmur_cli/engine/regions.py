@@ -14,6 +14,21 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Focus:
+    """Where the heads that follow the audio attend, over the last steps of one row.
+
+    Attributes:
+        position: entry of the speech region, a fraction.
+        spread: mean distance from that position, in entries.
+        mass: share of these heads' attention that meets speech outside the sinks, 0 to 1.
+    """
+
+    position: float
+    spread: float
+    mass: float
+
+
+@dataclass(frozen=True, slots=True)
 class RowView:
     """What a policy may know of one row at one decode step.
 
@@ -21,11 +36,18 @@ class RowView:
         step: decode step of this row, counted from 1; prompt tokens do not count.
         speech_entries: entries of the speech region.
         output_entries: entries of the output region, the current token's included.
+        prompt_entries: prompt entries before the speech region.
+        suffix_entries: prompt entries between the speech and the output region.
+        focus: where the row attends; None unless the policy asks for it, and while nothing
+            is known.
     """
 
     step: int
     speech_entries: int
     output_entries: int
+    prompt_entries: int = 0
+    suffix_entries: int = 0
+    focus: Focus | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,10 @@ WHISPER_RATES = RequestRates(
     # Fast speech with its timestamps; at a usual rate the left edge could pass the reader.
     output_tokens_per_s=7.0,
     request_s=30.0,
+    speech_is_causal=False,
+    has_alignment_heads=True,
+    # Its decoder rests 20 to 40 % of its attention on the last entries, padding or not.
+    tail_sinks=128,
 )
 
 WHISPER_PACKING = PackingRule(max_window_s=30.0, max_span_s=60.0, max_gap_s=1.0)

@@ -16,11 +16,20 @@ class RequestRates:
         speech_entries_per_s: entries of the speech region per second of audio.
         output_tokens_per_s: tokens usually decoded per second of audio.
         request_s: longest audio of one request.
+        speech_is_causal: whether speech entries lie in the cache that decoding appends to, in
+            order before the output; false for a cross-attention cache.
+        has_alignment_heads: whether the adapter records the attention of heads that follow the
+            audio.
+        tail_sinks: last entries of the speech region that the model attends to at every step,
+            whatever is being said; they are always read.
     """
 
     speech_entries_per_s: float
     output_tokens_per_s: float
     request_s: float
+    speech_is_causal: bool = True
+    has_alignment_heads: bool = False
+    tail_sinks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +43,27 @@ class OutputBound:
     window: int
 
 
+@dataclass(frozen=True, slots=True)
+class FocusNeed:
+    """That a rule follows the row's attention, and which entries do not count for it.
+
+    Attributes:
+        sinks, tail_sinks: first and last entries of the speech region that are left out.
+    """
+
+    sinks: int
+    tail_sinks: int
+
+
 class SpeechRule(Protocol):
     """Chooses entries of the speech region; the same for all layers and heads."""
 
     def select_speech(self, row: RowView) -> tuple[Range, ...]:
         """Ascending, disjoint ranges within [0, row.speech_entries)."""
+
+    @property
+    def focus_need(self) -> FocusNeed | None:
+        """What `RowView.focus` is made of; None if the rule does not use it."""
 
 
 class OutputRule(Protocol):
@@ -52,6 +77,10 @@ class OutputRule(Protocol):
         """The ring that suffices for every selection; None if there is no bound."""
 
 
+class JointRule(SpeechRule, OutputRule, Protocol):
+    """One rule for both regions, with one set of options."""
+
+
 @dataclass(frozen=True, slots=True)
 class EvictionPolicy:
     """A speech rule and an output rule; their selection is one, not two state machines."""
@@ -59,6 +88,11 @@ class EvictionPolicy:
     name: str
     speech: SpeechRule
     output: OutputRule
+
+    @property
+    def focus_need(self) -> FocusNeed | None:
+        """What the engine must track of each row's attention; None for nothing."""
+        return self.speech.focus_need
 
     def select(self, row: RowView) -> Selection:
         """What the step of this row reads. Depends on this row alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.policies.base import FocusNeed, OutputBound
 from murmur_cli.engine.regions import Range, RowView, merge_ranges
 
 
@@ -19,6 +19,11 @@ class KeepAll:
     def select_output(self, row: RowView) -> tuple[Range, ...]:
         """All entries of the output region."""
         return merge_ranges((0, row.output_entries))
+
+    @property
+    def focus_need(self) -> FocusNeed | None:
+        """None."""
+        return None
 
     @property
     def bound(self) -> OutputBound | None:
