@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from murmur_cli.engine.attention_focus import AttentionFocus, glances
 from murmur_cli.engine.loop_guard import LoopGuard, LoopWatch
 from murmur_cli.engine.model_adapter import DecoderAdapter, StepRow, TokenRule
 from murmur_cli.engine.policies.base import EvictionPolicy
@@ -32,6 +33,7 @@ class _Row:
     logprobs: list[float] = field(default_factory=list)
     attention: list[torch.Tensor] = field(default_factory=list)
     kv: KvUsage = field(default_factory=KvUsage)
+    focus: AttentionFocus = field(default_factory=AttentionFocus)
 
 
 class DecodeEngine:
@@ -78,6 +80,7 @@ class DecodeEngine:
             return finished
         step_rows = [self._step_row(row) for row in rows]
         output = self._adapter.step(step_rows)
+        self._follow(rows, output.attention)
         for index, (row, step_row) in enumerate(zip(rows, step_rows, strict=True)):
             row.kv += self._usage(row, step_row)
             if output.attention is not None:
@@ -113,13 +116,32 @@ class DecodeEngine:
                     row.attention.append(output.attention[position].half())
                 self._rows[row.slot] = row
                 rows.append(row)
+            self._follow(rows, output.attention)
             finished += self._take(rows, output.logits)
         return finished
 
     def _step_row(self, row: _Row) -> StepRow:
         n = len(row.tokens)
-        selection = self._policy.select(RowView(n, row.speech_entries, n))
+        selection = self._policy.select(
+            RowView(
+                n,
+                row.speech_entries,
+                n,
+                prompt_entries=len(row.request.prompt),
+                focus=row.focus.focus,
+            )
+        )
         return StepRow(row.slot, row.tokens[-1], len(row.request.prompt), n, selection)
+
+    def _follow(self, rows: list[_Row], attention: torch.Tensor | None) -> None:
+        """Update where rows attend, if the policy asks for it."""
+        need = self._policy.focus_need
+        if need is None:
+            return
+        assert attention is not None, f"policy {self._policy.name} needs the adapter's probes"
+        seen = glances(attention, [row.speech_entries for row in rows], need)
+        for row, glance in zip(rows, seen, strict=True):
+            row.focus.update(glance)
 
     def _usage(self, row: _Row, step: StepRow) -> KvUsage:
         speech = count_entries(step.selection.speech)
