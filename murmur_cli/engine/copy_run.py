@@ -13,6 +13,8 @@ time does after threshold / (1 - 3 / p) tokens.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 NEW_COST = 2
 """What a new token weighs against copied ones."""
 
@@ -24,22 +26,24 @@ gained or lost a token. Otherwise the place where the last two tokens last follo
 class CopyRun:
     """The cumulative sum over one sequence. Constant time for each token."""
 
-    def __init__(self, max_distance: int, min_copied: int, min_repeats: int) -> None:
+    def __init__(
+        self, max_distance: int, min_copied: int, repeats_needed: Callable[[int], int]
+    ) -> None:
         self._max_distance = max_distance
         self._min_copied = min_copied
-        self._min_repeats = min_repeats
+        self._repeats_needed = repeats_needed
         self._tokens: list[int] = []
         self._pairs: dict[tuple[int, int], int] = {}
         self._distance = 0
         self._sum = 0
         self._start = self._first_distance = 0
-        self._next_copy = self._repeats = 0
+        self._next_end = self._repeats = 0
 
     def see(self, token: int) -> tuple[int, int, int] | None:
         """Note the next token; (start, period, repeats) while the sum is past the threshold.
 
         `start` is where the first occurrence begins, `period` its length, `repeats` the number
-        of occurrences, the first included.
+        of whole occurrences, the first included.
         """
         place = len(self._tokens)
         distance = self._copied_from(token)
@@ -51,15 +55,22 @@ class CopyRun:
         else:
             if self._sum == 0:
                 self._start, self._first_distance = place, distance
-                self._next_copy, self._repeats = place, 1
+                self._next_end, self._repeats = place + distance, 1
             self._distance = distance
             self._sum += 1
-        if self._sum and place >= self._next_copy:
+        if self._sum and place + 1 >= self._next_end:
             self._repeats += 1
-            self._next_copy = place + self._distance
-        if self._sum < self._min_copied or self._repeats < self._min_repeats:
+            self._next_end += self._distance
+        if self._sum < self._min_copied or self._repeats < self._repeats_needed(self._distance):
             return None
-        return self._start - self._first_distance, self._first_distance, self._repeats
+        return self._first_start(), self._first_distance, self._repeats
+
+    def _first_start(self) -> int:
+        """Where the first occurrence begins: the pair that gave it away had a token before it."""
+        start = self._start - self._first_distance
+        while start and self._tokens[start - 1] == self._tokens[start - 1 + self._first_distance]:
+            start -= 1
+        return start
 
     def _copied_from(self, token: int) -> int:
         """Distance to the token that this one copies; 0 if it is new."""

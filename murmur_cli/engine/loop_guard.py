@@ -30,8 +30,7 @@ class LoopGuard:
         max_period: longest repeated stretch looked for, in tokens.
         min_repeats: occurrences in a row, the first included.
         min_tokens: tokens that the occurrences must span together.
-        min_long_repeats: occurrences that suffice for a period of `long_period` tokens or more,
-            and for changed copies.
+        min_long_repeats: occurrences that suffice for a period of `long_period` tokens or more.
         long_period: a stretch of this length is a sentence; it rarely recurs by chance.
         min_copied: how far copied tokens must outweigh new ones, see `CopyRun`.
         max_copy_distance: how far back a token counts as copied.
@@ -45,7 +44,7 @@ class LoopGuard:
     min_tokens: int = 24
     min_long_repeats: int = 4
     long_period: int = 8
-    min_copied: int = 56
+    min_copied: int = 48
     max_copy_distance: int = 128
     max_tokens_per_s: float | None = None
     free_tokens: int = 32
@@ -54,10 +53,10 @@ class LoopGuard:
         """A watch over one row that hears so many seconds."""
         return LoopWatch(self, audio_s)
 
-    def run_needed(self, period: int) -> int:
-        """Tokens in a row that must equal the one `period` before them."""
+    def repeats_needed(self, period: int) -> int:
+        """Occurrences in a row, the first included."""
         repeats = self.min_long_repeats if period >= self.long_period else self.min_repeats
-        return (max(repeats, math.ceil(self.min_tokens / period)) - 1) * period
+        return max(repeats, math.ceil(self.min_tokens / period))
 
 
 @dataclass(slots=True)
@@ -73,8 +72,8 @@ class LoopWatch:
 
     def __post_init__(self) -> None:
         guard = self.guard
-        self._repeats = RepeatRuns(guard.max_period, guard.run_needed)
-        self._copies = CopyRun(guard.max_copy_distance, guard.min_copied, guard.min_long_repeats)
+        self._repeats = RepeatRuns(guard.max_period, guard.repeats_needed)
+        self._copies = CopyRun(guard.max_copy_distance, guard.min_copied, guard.repeats_needed)
 
     def see(self, token: int, counts: Callable[[int], bool]) -> Loop | None:
         """Note the next token; the repetition that it completes, None if there is none.

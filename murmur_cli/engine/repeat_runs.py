@@ -12,8 +12,11 @@ class RepeatRuns:
     `max_period` while it loops.
     """
 
-    def __init__(self, max_period: int, run_needed: Callable[[int], int]) -> None:
-        self._needed = [0, *(run_needed(period) for period in range(1, max_period + 1))]
+    def __init__(self, max_period: int, repeats_needed: Callable[[int], int]) -> None:
+        self._needed = [
+            0,
+            *((repeats_needed(period) - 1) * period for period in range(1, max_period + 1)),
+        ]
         self._last: dict[int, int] = {}
         self._before: list[int] = []
         self._runs: dict[int, int] = {}
