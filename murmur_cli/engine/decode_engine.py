@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
-import numpy as np
 import torch
 
-from murmur_cli.engine.attention_focus import AttentionFocus, glances
-from murmur_cli.engine.loop_guard import LoopGuard, LoopWatch
-from murmur_cli.engine.model_adapter import DecoderAdapter, StepRow, TokenRule
+from murmur_cli.engine.attention_focus import glances
+from murmur_cli.engine.loop_guard import LoopGuard
+from murmur_cli.engine.memory_plan import RequestLimits, is_out_of_memory
+from murmur_cli.engine.model_adapter import DecoderAdapter, TokenRule
 from murmur_cli.engine.policies.base import EvictionPolicy
-from murmur_cli.engine.regions import RowView, count_entries
-from murmur_cli.engine.request import Finished, Loop, Request, StopReason
+from murmur_cli.engine.read_ahead import SLOTS_PER_PREPARED, ReadAhead
+from murmur_cli.engine.request import Failed, Finished, Loop, Request, StopReason
+from murmur_cli.engine.row import Row, begin_row
 from murmur_cli.engine.sampler import sample
 from murmur_cli.engine.scheduler import Scheduler
-from murmur_cli.types import KvUsage
+from murmur_cli.engine.shared_time import SharedTime
+from murmur_cli.engine.slot_memory import SlotMemory
 
-
-@dataclass(slots=True)
-class _Row:
-    """A request in its slot."""
-
-    slot: int
-    request: Request
-    speech_entries: int
-    no_speech_probability: float | None
-    generator: torch.Generator | None
-    watch: LoopWatch
-    tokens: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    attention: list[torch.Tensor] = field(default_factory=list)
-    kv: KvUsage = field(default_factory=KvUsage)
-    focus: AttentionFocus = field(default_factory=AttentionFocus)
+Result = TypeVar("Result")
 
 
 class DecodeEngine:
@@ -41,6 +28,21 @@ class DecodeEngine:
 
     `step()` is the unit of work: free slots are filled, every active row decodes one token,
     finished rows leave in the same step. A row's tokens depend on nothing but its request.
+
+    Memory: the arenas are allocated once, by the first step, within what is free then. If an
+    allocation fails all the same, the engine goes on with half the slots; the requests that were
+    in them start again. That changes no result: greedy decoding gives the same tokens, and a draw
+    begins with the same seed.
+
+    Args:
+        adapter: the model's decoder.
+        policy: what each step reads.
+        rule: of decoding.
+        slots: most rows at a time.
+        guard: against repetitions.
+        limits: longest prompt and output that will be asked for; None: what the model can take.
+        ahead: sources prepared ahead of their turn by a thread, at most; None: by the slots.
+        warn: told when memory changes the number of slots.
     """
 
     def __init__(
@@ -50,91 +52,224 @@ class DecodeEngine:
         rule: TokenRule,
         slots: int,
         guard: LoopGuard | None = None,
+        *,
+        limits: RequestLimits | None = None,
+        ahead: int | None = None,
+        warn: Callable[[str], None] = lambda message: None,
     ) -> None:
         self._adapter = adapter
         self._policy = policy
         self._rule = rule
         self._guard = guard or LoopGuard()
         self._scheduler = Scheduler(slots)
-        self._rows: dict[int, _Row] = {}
-        adapter.open(slots, adapter.max_entries, policy.output.bound)
+        limit = max(1, slots // SLOTS_PER_PREPARED) if ahead is None else ahead
+        self._ahead = ReadAhead(adapter.prepare, limit)
+        self._rows: dict[int, Row] = {}
+        # Speech regions that outlive their row until the next admission: (source, entries).
+        self._left: dict[int, tuple[Any, int]] = {}
+        self._time = SharedTime()
+        self._finished: list[Finished] = []
+        self._failed: list[Failed] = []
+        self._memory = SlotMemory(adapter, policy.output.bound, limits, warn)
+        self._is_last = False
 
-    def submit(self, requests: Iterable[Request]) -> None:
-        """Queue requests; may be called between steps."""
-        self._scheduler.submit(requests)
+    # --- the queue --------------------------------------------------------------------------
+
+    def submit(
+        self, requests: Iterable[Request], *, recording: int = 0, is_follow_up: bool = False
+    ) -> None:
+        """Queue requests; may be called between steps. For their order see `scheduler`."""
+        self._scheduler.submit(requests, recording=recording, is_follow_up=is_follow_up)
+        self._look_ahead()
+
+    def expect_no_more(self) -> None:
+        """Only follow-ups will come: slots beyond the requests that wait are not allocated."""
+        self._is_last = True
+
+    def drop(self, recording: int) -> None:
+        """Forget the requests of a recording, waiting or being decoded."""
+        self._ahead.forget({queued.arrival for queued in self._scheduler.drop(recording)})
+        for row in [row for row in self._rows.values() if row.queued.recording == recording]:
+            self._leave(row)
 
     @property
     def busy(self) -> bool:
         """Whether a request waits or is being decoded."""
         return bool(self._rows) or self._scheduler.waiting > 0
 
+    @property
+    def slots(self) -> int:
+        """Most rows at a time; fewer than asked for when memory is short."""
+        return self._scheduler.slots
+
+    @property
+    def waiting(self) -> int:
+        """Requests without a slot."""
+        return self._scheduler.waiting
+
+    def take_failed(self) -> list[Failed]:
+        """The requests that failed alone since the last call."""
+        failed, self._failed = self._failed, []
+        return failed
+
+    def close(self) -> None:
+        """Let go the arenas, the thread, and all requests that are left."""
+        self._ahead.close()
+        self._rows.clear()
+        self._left.clear()
+        self._scheduler = Scheduler(self.slots)
+        if self._memory.is_open:
+            self._memory.close()
+
+    # --- memory -----------------------------------------------------------------------------
+
+    @property
+    def planned_bytes(self) -> int:
+        """Bytes of the arenas and of the sources held ready, at the present number of slots."""
+        sources = self._ahead.limit * self._adapter.prepared_bytes
+        return self._memory.planned_bytes(self.slots) + sources
+
+    def open(self) -> None:
+        """Plan and allocate the arenas; without this call the first step does it.
+
+        Raises:
+            ModelError: not even one slot fits into the memory that is free.
+        """
+        if self._memory.is_open:
+            return
+        wanted = self.slots
+        if self._is_last:
+            wanted = min(wanted, max(1, self._scheduler.waiting))
+        self._scheduler.resize(self._memory.plan(wanted))
+        self._memory.open(self.slots)
+
+    def with_back_off(self, work: Callable[[], Result]) -> Result:
+        """Run work of the adapter; while memory runs out, halve the slots and run it again.
+
+        Raises:
+            ModelError: memory runs out with one slot.
+        """
+        while True:
+            try:
+                return work()
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+            # Only now is the failed call's own memory free again: the error held it.
+            self._back_off()
+
+    def _back_off(self) -> None:
+        self._time.charge(self._active)
+        for row in self._rows.values():
+            self._scheduler.put_back(row.queued)
+        self._rows.clear()
+        self._left.clear()
+        self._scheduler.resize(self._memory.halve(self.slots))
+
+    # --- one step ---------------------------------------------------------------------------
+
     @torch.inference_mode()
     def step(self) -> list[Finished]:
-        """Admit what fits, decode one token for each active row; the rows that finished."""
-        finished = []
-        # Rows that end with their first token free their slot before any step is decoded.
-        while self._scheduler.can_admit:
-            finished += self._admit()
-        rows = [self._rows[slot] for slot in sorted(self._rows)]
-        if not rows:
-            return finished
-        step_rows = [self._step_row(row) for row in rows]
-        output = self._adapter.step(step_rows)
-        self._follow(rows, output.attention)
-        for index, (row, step_row) in enumerate(zip(rows, step_rows, strict=True)):
-            row.kv += self._usage(row, step_row)
-            if output.attention is not None:
-                row.attention.append(output.attention[index].half())
-        return finished + self._take(rows, output.logits)
+        """Admit what fits, decode one token for each active row; the rows that finished.
 
-    def _admit(self) -> list[Finished]:
-        admitted = self._scheduler.admit()
-        slots = [slot for slot, _ in admitted]
-        entries = self._adapter.load(
-            slots, [self._adapter.prepare(request.source) for _, request in admitted]
-        )
-        finished: list[Finished] = []
-        # One prefill per length of prompt: rows of one call share their positions.
-        for length in sorted({len(request.prompt) for _, request in admitted}):
-            members = [
-                i for i, (_, request) in enumerate(admitted) if len(request.prompt) == length
-            ]
-            output = self._adapter.prefill(
-                [slots[i] for i in members], [admitted[i][1].prompt for i in members]
-            )
-            rows = []
-            for position, i in enumerate(members):
-                row = _Row(
-                    slots[i],
-                    admitted[i][1],
-                    entries[i],
-                    output.no_speech_probability[position],
-                    _generator(admitted[i][1]),
-                    self._guard.watch(admitted[i][1].audio_s),
-                )
-                if output.attention is not None:
-                    row.attention.append(output.attention[position].half())
-                self._rows[row.slot] = row
-                rows.append(row)
-            self._follow(rows, output.attention)
-            finished += self._take(rows, output.logits)
+        Raises:
+            ModelError: there is not enough memory for a single row.
+        """
+        self._time.start()
+        self.with_back_off(self._step)
+        self._time.charge(self._active)
+        finished, self._finished = self._finished, []
         return finished
 
-    def _step_row(self, row: _Row) -> StepRow:
-        n = len(row.tokens)
-        selection = self._policy.select(
-            RowView(
-                n,
-                row.speech_entries,
-                n,
-                prompt_entries=len(row.request.prompt),
-                focus=row.focus.focus,
-            )
-        )
-        return StepRow(row.slot, row.tokens[-1], len(row.request.prompt), n, selection)
+    def _step(self) -> None:
+        self.open()
+        # Rows that end with their first token free their slot before any step is decoded.
+        while self._scheduler.can_admit:
+            self._admit()
+        self._left.clear()
+        rows = [self._rows[slot] for slot in sorted(self._rows)]
+        if not rows:
+            return
+        step_rows = [row.step(self._policy) for row in rows]
+        output = self._adapter.step(step_rows)
+        self._time.charge(self._active)
+        for row, step_row in zip(rows, step_rows, strict=True):
+            row.count(step_row, self._adapter.bytes_per_entry)
+        self._follow(rows, output.attention)
+        self._take(rows, output.logits)
 
-    def _follow(self, rows: list[_Row], attention: torch.Tensor | None) -> None:
-        """Update where rows attend, if the policy asks for it."""
+    def _admit(self) -> None:
+        rows = [
+            begin_row(slot, queued, self._guard.watch(queued.request.audio_s))
+            for slot, queued in self._scheduler.admit(self._slot_that_holds)
+        ]
+        # They count as active before they are loaded, so that a failure loses none of them.
+        self._rows |= {row.slot: row for row in rows}
+        rows = self._load(rows)
+        self._left.clear()
+        self._look_ahead()
+        # One prefill per length of prompt: rows of one call share their positions.
+        for length in sorted({len(row.request.prompt) for row in rows}):
+            members = [row for row in rows if len(row.request.prompt) == length]
+            output = self._adapter.prefill(
+                [row.slot for row in members], [row.request.prompt for row in members]
+            )
+            self._time.charge([row.queued.arrival for row in rows])
+            for row, probability in zip(members, output.no_speech_probability, strict=True):
+                row.no_speech_probability = probability
+            self._follow(members, output.attention)
+            self._take(members, output.logits)
+
+    def _load(self, rows: list[Row]) -> list[Row]:
+        """Fill the speech regions; a row whose source cannot be prepared fails alone."""
+        loaded, fresh, sources = [], [], []
+        for row in rows:
+            source, entries = self._left.get(row.slot, (None, 0))
+            if source is not None and source is row.request.source:
+                row.speech_entries = entries
+                loaded.append(row)
+                continue
+            try:
+                sources.append(self._ahead.take(row.queued))
+            except Exception as error:
+                if is_out_of_memory(error):
+                    raise
+                self._leave(row)
+                self._failed.append(Failed(row.request, error))
+            else:
+                fresh.append(row)
+        if fresh:
+            held = self._adapter.load([row.slot for row in fresh], sources)
+            for row, entries in zip(fresh, held, strict=True):
+                row.speech_entries = entries
+        return sorted(loaded + fresh, key=lambda row: row.slot)
+
+    def _slot_that_holds(self, request: Request) -> int | None:
+        """The free slot that this very source was decoded in just now: a retry needs no load."""
+        return next(
+            (
+                slot
+                for slot, (source, _) in self._left.items()
+                if source is not None and source is request.source
+            ),
+            None,
+        )
+
+    def _look_ahead(self) -> None:
+        # Requests that the free slots take at once would only be waited for.
+        skipped = self._scheduler.free
+        upcoming = self._scheduler.upcoming(skipped + self._ahead.limit)
+        self._ahead.want(upcoming[skipped:])
+
+    @property
+    def _active(self) -> list[int]:
+        return [row.queued.arrival for row in self._rows.values()]
+
+    def _follow(self, rows: list[Row], attention: torch.Tensor | None) -> None:
+        """Note where rows attend; bring their focus up to date if the policy asks for it."""
+        if attention is not None:
+            for index, row in enumerate(rows):
+                row.attention.append(attention[index].half())
         need = self._policy.focus_need
         if need is None:
             return
@@ -143,64 +278,32 @@ class DecodeEngine:
         for row, glance in zip(rows, seen, strict=True):
             row.focus.update(glance)
 
-    def _usage(self, row: _Row, step: StepRow) -> KvUsage:
-        speech = count_entries(step.selection.speech)
-        output = count_entries(step.selection.output) + step.prompt_entries
-        return KvUsage(
-            steps=1,
-            speech_entries_read=speech,
-            speech_entries_held=row.speech_entries,
-            output_entries_read=output,
-            output_entries_held=step.prompt_entries + step.output_entries,
-            bytes_read=(speech + output) * self._adapter.bytes_per_entry,
-        )
-
-    def _take(self, rows: list[_Row], logits: torch.Tensor) -> list[Finished]:
+    def _take(self, rows: list[Row], logits: torch.Tensor) -> None:
         """Choose the next token of each row; finish the rows that end."""
         self._rule.restrict(logits, [row.tokens for row in rows])
         sampled = sample(
             logits, [row.request.temperature for row in rows], [row.generator for row in rows]
         )
-        finished = []
         for row, token, logprob in zip(rows, sampled.tokens, sampled.logprobs, strict=True):
             row.logprobs.append(logprob)
             if token == self._adapter.end_token:
-                finished.append(self._finish(row, StopReason.END, None))
+                self._finish(row, StopReason.END, None)
                 continue
             row.tokens.append(token)
             loop = row.watch.see(token, self._rule.is_text)
             used = len(row.request.prompt) + len(row.tokens)
             if loop is not None:
-                finished.append(self._finish(row, StopReason.LOOP, loop))
+                self._finish(row, StopReason.LOOP, loop)
             elif row.watch.is_past_ceiling:
-                finished.append(self._finish(row, StopReason.CEILING, None))
+                self._finish(row, StopReason.CEILING, None)
             elif len(row.tokens) >= row.request.max_new_tokens or used >= self._adapter.max_entries:
-                finished.append(self._finish(row, StopReason.LENGTH, None))
-        return finished
+                self._finish(row, StopReason.LENGTH, None)
 
-    def _finish(self, row: _Row, stop: StopReason, loop: Loop | None) -> Finished:
+    def _finish(self, row: Row, stop: StopReason, loop: Loop | None) -> None:
+        self._left[row.slot] = (row.request.source, row.speech_entries)
+        self._leave(row)
+        self._finished.append(row.finish(stop, loop, self._time.take(row.queued.arrival)))
+
+    def _leave(self, row: Row) -> None:
         del self._rows[row.slot]
         self._scheduler.release(row.slot)
-        attention = None
-        if row.attention:
-            # The step that chose the end token is not a token's.
-            traced = torch.stack(row.attention[: len(row.tokens)]) if row.tokens else None
-            attention = None if traced is None else np.asarray(traced.cpu())
-        return Finished(
-            request=row.request,
-            tokens=tuple(row.tokens),
-            logprobs=tuple(row.logprobs),
-            stop=stop,
-            loop=loop,
-            kv=row.kv,
-            attention=attention,
-            no_speech_probability=row.no_speech_probability,
-        )
-
-
-def _generator(request: Request) -> torch.Generator | None:
-    if request.temperature <= 0:
-        return None
-    generator = torch.Generator()
-    generator.manual_seed(request.seed)
-    return generator

@@ -74,6 +74,10 @@ class DecoderAdapter(Protocol):
     def planned_bytes(self, slots: int, own_entries: int) -> int:
         """Bytes that `open` with the same numbers allocates."""
 
+    @property
+    def prepared_bytes(self) -> int:
+        """Most bytes of one prepared source."""
+
     def free_bytes(self) -> int | None:
         """Bytes that are free where the arenas lie; None if nobody knows."""
 

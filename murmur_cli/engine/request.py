@@ -92,6 +92,7 @@ class Finished:
             attention of the step that produced token i.
         no_speech_probability: what the model says before its first token, None if it says
             nothing.
+        wall_s: this request's share of the engine's time.
     """
 
     request: Request
@@ -102,3 +103,12 @@ class Finished:
     kv: KvUsage
     attention: npt.NDArray[np.float16] | None
     no_speech_probability: float | None
+    wall_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request whose source could not be prepared; others are not touched."""
+
+    request: Request
+    error: Exception

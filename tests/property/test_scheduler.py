@@ -35,7 +35,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         wanted = sorted(self.waiting, key=lambda item: (-item[0], item[1]))
         wanted = wanted[: SLOTS - len(self.active)]
         admitted = self.scheduler.admit()
-        assert [int(request.key) for _, request in admitted] == [number for _, number in wanted]
+        assert [int(queued.request.key) for _, queued in admitted] == [number for _, number in wanted]
         for (slot, _), item in zip(admitted, wanted, strict=True):
             assert slot not in self.active
             assert 0 <= slot < SLOTS

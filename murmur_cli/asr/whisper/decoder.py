@@ -119,6 +119,13 @@ class WhisperDecoder:
         """Bytes of both arenas."""
         return slots * (self.speech_entries + own_entries) * self.bytes_per_entry
 
+    @property
+    def prepared_bytes(self) -> int:
+        """Bytes of what `prepare` makes of one window: encoder states, or features."""
+        if self._encodes_ahead:
+            return self.speech_entries * int(self._config.d_model) * self._dtype.itemsize
+        return 2 * self.speech_entries * int(self._config.num_mel_bins) * 4
+
     def free_bytes(self) -> int | None:
         """Bytes that are free where the arenas lie; None if the system does not say."""
         return free_memory_bytes(self._device)

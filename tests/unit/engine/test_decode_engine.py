@@ -42,14 +42,33 @@ class ScriptedDecoder:
     steps: list[list[StepRow]] = field(default_factory=list)
     prefills: list[tuple[int, ...]] = field(default_factory=list)
 
-    def open(self, slots: int, bound: OutputBound | None) -> None:
-        self.bound = bound
-        self.slots = slots
+    prepared_bytes: int = 1000
+    free: int | None = None
+    opened: list[tuple[int, int]] = field(default_factory=list)  # (slots, own entries)
+    loads: list[tuple[int, ...]] = field(default_factory=list)
 
-    def load(self, slots: Sequence[int], sources: Sequence[list[int]]) -> tuple[int, ...]:
-        for slot, source in zip(slots, sources, strict=True):
+    def planned_bytes(self, slots: int, own_entries: int) -> int:
+        return slots * (SPEECH + own_entries) * self.bytes_per_entry
+
+    def free_bytes(self) -> int | None:
+        return self.free
+
+    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
+        self.bound = bound
+        self.opened.append((slots, own_entries))
+        self.scripts = {}
+
+    def close(self) -> None:
+        self.scripts = {}
+
+    def prepare(self, source: list[int]) -> tuple[list[int]]:
+        return (source,)
+
+    def load(self, slots: Sequence[int], sources: Sequence[tuple[list[int]]]) -> tuple[int, ...]:
+        self.loads.append(tuple(slots))
+        for slot, (source,) in zip(slots, sources, strict=True):
             self.scripts[slot] = source
-        return tuple(self.speech_of.get(source[0], SPEECH) for source in sources)
+        return tuple(self.speech_of.get(source[0], SPEECH) for (source,) in sources)
 
     def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
         assert len({len(prompt) for prompt in prompts}) == 1
@@ -156,7 +175,7 @@ def test_row_when_it_loops_then_stopped_with_the_loop() -> None:
 
 
 def test_guard_when_given_then_its_thresholds_hold() -> None:
-    guard = LoopGuard(min_repeats=2, min_tokens=2, check_every=1)
+    guard = LoopGuard(min_repeats=2, min_tokens=2)
     engine = DecodeEngine(ScriptedDecoder(), NONE, EverythingIsText(), 1, guard)
     engine.submit([request("a", [5, 5, 5, 5])])
     finished = [f for _ in range(3) for f in engine.step()]

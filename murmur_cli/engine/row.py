@@ -1,0 +1,88 @@
+"""A request in its slot, while it is decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from murmur_cli.engine.attention_focus import AttentionFocus
+from murmur_cli.engine.loop_guard import LoopWatch
+from murmur_cli.engine.model_adapter import StepRow
+from murmur_cli.engine.policies.base import EvictionPolicy
+from murmur_cli.engine.regions import RowView, count_entries
+from murmur_cli.engine.request import Finished, Loop, Request, StopReason
+from murmur_cli.engine.scheduler import Queued
+from murmur_cli.types import KvUsage
+
+
+@dataclass(slots=True)
+class Row:
+    """What is known of the request so far; `attention` has an item for each step."""
+
+    slot: int
+    queued: Queued
+    watch: LoopWatch
+    generator: torch.Generator | None
+    speech_entries: int = 0
+    no_speech_probability: float | None = None
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    attention: list[torch.Tensor] = field(default_factory=list)
+    kv: KvUsage = field(default_factory=KvUsage)
+    focus: AttentionFocus = field(default_factory=AttentionFocus)
+
+    @property
+    def request(self) -> Request:
+        """The request."""
+        return self.queued.request
+
+    def step(self, policy: EvictionPolicy) -> StepRow:
+        """The row's part in the next decode step."""
+        n, prompt_entries = len(self.tokens), len(self.request.prompt)
+        view = RowView(
+            n, self.speech_entries, n, prompt_entries=prompt_entries, focus=self.focus.focus
+        )
+        return StepRow(self.slot, self.tokens[-1], prompt_entries, n, policy.select(view))
+
+    def count(self, step: StepRow, bytes_per_entry: int) -> None:
+        """Add to `kv` what the step read, and what full attention would have read."""
+        speech = count_entries(step.selection.speech)
+        output = count_entries(step.selection.output) + step.prompt_entries
+        self.kv += KvUsage(
+            steps=1,
+            speech_entries_read=speech,
+            speech_entries_held=self.speech_entries,
+            output_entries_read=output,
+            output_entries_held=step.prompt_entries + step.output_entries,
+            bytes_read=(speech + output) * bytes_per_entry,
+        )
+
+    def finish(self, stop: StopReason, loop: Loop | None, wall_s: float) -> Finished:
+        """The row's result."""
+        attention = None
+        if self.attention:
+            # The step that chose the end token is not a token's.
+            traced = torch.stack(self.attention[: len(self.tokens)]) if self.tokens else None
+            attention = None if traced is None else np.asarray(traced.cpu())
+        return Finished(
+            request=self.request,
+            tokens=tuple(self.tokens),
+            logprobs=tuple(self.logprobs),
+            stop=stop,
+            loop=loop,
+            kv=self.kv,
+            attention=attention,
+            no_speech_probability=self.no_speech_probability,
+            wall_s=wall_s,
+        )
+
+
+def begin_row(slot: int, queued: Queued, watch: LoopWatch) -> Row:
+    """A row without a token; a draw uses a generator seeded by the request."""
+    generator = None
+    if queued.request.temperature > 0:
+        generator = torch.Generator()
+        generator.manual_seed(queued.request.seed)
+    return Row(slot, queued, watch, generator)
