@@ -22,13 +22,33 @@ def kept_output(step: int, sinks: int, window: int) -> set[int]:
 
 
 def kept_speech(
-    step: int, entries: int, delay: int, window: int, rate: float, sinks: int = 0
+    step: int,
+    entries: int,
+    delay: int,
+    window: int,
+    rate: float,
+    sinks: int = 0,
+    tail_sinks: int = 0,
 ) -> set[int]:
-    """Speech eviction: after `delay` steps `rate` entries a step leave behind the sinks."""
+    """Speech eviction: after `delay` steps `rate` entries a step leave behind the sinks.
+
+    The window that stays ends where the tail sinks begin.
+    """
     gone = 0
     if step > delay:
-        gone = max(0, min(math.floor(rate * (step - delay)), entries - sinks - window))
+        movable = max(0, entries - sinks - tail_sinks - window)
+        gone = min(math.floor(rate * (step - delay)), movable)
     return {j for j in range(entries) if j < sinks or j >= sinks + gone}
+
+
+def kept_streaming(
+    step: int, prompt: int, entries: int, sinks: int, window: int
+) -> tuple[set[int], set[int]]:
+    """StreamingLLM: first and last of prompt, speech and output in one row; speech, output."""
+    total = prompt + entries + step
+    kept = {j for j in range(total) if j < sinks or j >= total - window}
+    speech = {j - prompt for j in kept if prompt <= j < prompt + entries}
+    return speech, {j - prompt - entries for j in kept if j >= prompt + entries}
 
 
 @torch.inference_mode()

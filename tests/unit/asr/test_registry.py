@@ -11,7 +11,7 @@ from murmur_cli.errors import UsageError
 from murmur_cli.settings import TranscribeSettings
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", [name for name in POLICIES if name != "streaming"])
 def test_check_when_policy_is_known_then_accepted(name: str) -> None:
     check_eviction(TranscribeSettings(evict=name))
 
@@ -24,6 +24,7 @@ def test_check_when_policy_is_known_then_accepted(name: str) -> None:
         ("both", {"window": "3"}, "write speech_window or output_window"),
         ("output", {"window": "many"}, "not a value of type int"),
         ("output", {"window": "0"}, "give 1 or more"),
+        ("streaming", {}, "no order of recency; use output, speech or align"),
     ],
 )
 def test_check_when_wrong_then_usage_error(

@@ -19,7 +19,7 @@ from murmur_cli.engine.policies.registry import POLICIES, build_policy
 from murmur_cli.engine.regions import Range
 from murmur_cli.engine.request import Finished, Request
 from murmur_cli.types import SampleSpan
-from support.dense_whisper import greedy_with_masks, kept_output, kept_speech
+from support.dense_whisper import greedy_with_masks, kept_output, kept_speech, kept_streaming
 from support.tiny_whisper import (
     ENTRIES,
     PROMPT,
@@ -30,16 +30,31 @@ from support.tiny_whisper import (
     tiny_whisper,
 )
 
-RATES = RequestRates(50.0, 7.0, 2.0)
+RATES = RequestRates(50.0, 7.0, 2.0, has_alignment_heads=True)
 STEPS = 40
 WINDOWS = 6
 END = 207
 """A token that this model chooses now and then: rows end at different steps."""
 
-SMALL = {"speech": {"window": 20, "delay": 3, "sinks": 2}, "output": {"window": 5, "sinks": 2}}
-COVERING = {"speech": {"window": ENTRIES}, "output": {"window": STEPS}}
+# 'joint' is for a rule of both regions; the speech rules take those of the values that they have.
+SMALL = {
+    "speech": {
+        "window": 20, "delay": 3, "sinks": 2, "tail_sinks": 6,
+        "before": 9, "after": 12, "max_spread": 1000, "min_mass": 0,
+    },
+    "output": {"window": 5, "sinks": 2},
+    "joint": {"window": 70, "sinks": 9},
+}  # fmt: skip
+COVERING = {
+    "speech": {"window": ENTRIES, "before": ENTRIES, "after": ENTRIES},
+    "output": {"window": STEPS},
+    "joint": {"window": len(PROMPT) + ENTRIES + STEPS},
+}
 
 Budget = dict[str, dict[str, int]]
+
+POSITIONAL = [name for name in POLICIES if build_policy(name, {}, RATES).focus_need is None]
+"""Policies whose kept sets follow from the step alone."""
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +71,12 @@ def encoded(model: Any) -> torch.Tensor:
 def policy_with(name: str, budget: Budget) -> EvictionPolicy:
     """The policy of that name with the budget's values for the options that its rules have."""
     plain = build_policy(name, {}, RATES)
+    if plain.speech is plain.output:
+        return build_policy(name, {k: str(v) for k, v in budget["joint"].items()}, RATES)
     options = {
         f"{region}_{key}": str(value)
-        for region, values in budget.items()
-        for key, value in values.items()
+        for region in ("speech", "output")
+        for key, value in budget[region].items()
         if any(field.name == key for field in dataclasses.fields(getattr(plain, region)))
     }
     assert options or name == "none", f"give policy {name} a budget in this test"
@@ -235,6 +252,7 @@ def test_step_when_run_then_writes_one_entry_a_row_and_layer(model: Any) -> None
 
     policy = policy_with("both", SMALL)
     engine = DecodeEngine(adapter, policy, AnyToken(), 3)
+    engine.open()
     assert adapter._self is not None
     # What was never written must never be read: it would turn every logit into NaN.
     adapter._self.keys.fill_(float("nan"))
@@ -251,7 +269,7 @@ def test_step_when_run_then_writes_one_entry_a_row_and_layer(model: Any) -> None
     assert adapter._self.keys[:, :, :, len(PROMPT) + 7 :].isnan().all()
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", POSITIONAL)
 def test_usage_when_decoded_then_counted_by_the_definitions(model: Any, name: str) -> None:
     done = decode(
         WatchedDecoder(model), [request(n) for n in range(3)], 2, policy_with(name, SMALL)
@@ -277,7 +295,9 @@ def test_usage_when_decoded_then_counted_by_the_definitions(model: Any, name: st
 def kept_sets(name: str) -> Callable[[int], tuple[set[int], set[int]]]:
     """The small budget of a policy, entry by entry."""
     rate = RATES_PER_STEP
-    speech = partial(kept_speech, entries=ENTRIES, delay=3, window=20, rate=rate, sinks=2)
+    speech = partial(
+        kept_speech, entries=ENTRIES, delay=3, window=20, rate=rate, sinks=2, tail_sinks=6
+    )
     output = partial(kept_output, sinks=2, window=5)
 
     def full_speech(step: int) -> set[int]:
@@ -286,22 +306,24 @@ def kept_sets(name: str) -> Callable[[int], tuple[set[int], set[int]]]:
     def full_output(step: int) -> set[int]:
         return set(range(step))
 
-    chosen: dict[str, tuple[Callable[[int], set[int]], Callable[[int], set[int]]]] = {
-        "none": (full_speech, full_output),
-        "output": (full_speech, output),
-        "speech": (speech, full_output),
-        "both": (speech, output),
+    chosen: dict[str, Callable[[int], tuple[set[int], set[int]]]] = {
+        "none": lambda step: (full_speech(step), full_output(step)),
+        "output": lambda step: (full_speech(step), output(step)),
+        "speech": lambda step: (speech(step), full_output(step)),
+        "both": lambda step: (speech(step), output(step)),
+        "streaming": partial(
+            kept_streaming, prompt=len(PROMPT), entries=ENTRIES, sinks=9, window=70
+        ),
     }
-    assert set(chosen) == set(POLICIES), "give the new policy its sets"
-    speech_rule, output_rule = chosen[name]
-    return lambda step: (speech_rule(step), output_rule(step))
+    assert set(chosen) == set(POSITIONAL), "give the new policy its sets"
+    return chosen[name]
 
 
 # 1.2 s of audio pass for each second of output: 1.2 * 50 / 7 entries a step.
 RATES_PER_STEP = ((1 / 7.5) / (1 / 9.0)) * 50.0 / 7.0
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", POSITIONAL)
 def test_policy_when_budget_is_small_then_tokens_of_masked_recomputation(
     model: Any, encoded: torch.Tensor, name: str
 ) -> None:
@@ -317,7 +339,7 @@ def test_policy_when_budget_is_small_then_tokens_of_masked_recomputation(
     assert (masked != full) == (name != "none")
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", POSITIONAL)
 def test_selection_when_rows_are_at_different_steps_then_each_by_its_own_step(
     model: Any, name: str
 ) -> None:
