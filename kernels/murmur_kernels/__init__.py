@@ -3,6 +3,7 @@
 The public ops; each has a float64 reference in `murmur_kernels.reference`.
 """
 
-from murmur_kernels.decode_attention import decode_attention
+from murmur_kernels.decode_attention import decode_attention, decode_attention_path
+from murmur_kernels.ranges import Ranges, StepRanges, step_ranges
 
-__all__ = ["decode_attention"]
+__all__ = ["Ranges", "StepRanges", "decode_attention", "decode_attention_path", "step_ranges"]

@@ -1,4 +1,4 @@
-"""Checks of shapes, devices and ranges; messages name sizes, never print tensors."""
+"""Checks of shapes, dtypes and ranges; messages name sizes, never print tensors."""
 
 from __future__ import annotations
 
@@ -6,33 +6,51 @@ from collections.abc import Sequence
 
 import torch
 
+ARENA_DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
-def check_arena(
-    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, slots: Sequence[int]
-) -> None:
-    """Raise ValueError unless query, arena and slots fit each other."""
+
+def check_arena(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
+    """Raise ValueError unless query, keys and values fit each other."""
     if query.dim() != 3 or keys.dim() != 4 or keys.shape != values.shape:
         raise ValueError(
             "want query (rows, heads, dim), equal keys and values (slots, heads, capacity, dim); "
             f"got {tuple(query.shape)}, {tuple(keys.shape)}, {tuple(values.shape)}"
         )
-    rows, heads, dim = query.shape
+    _, heads, dim = query.shape
     if dim != keys.shape[3] or heads % keys.shape[1]:
         raise ValueError(
             f"{heads} query heads of size {dim} do not fit "
             f"{keys.shape[1]} KV heads of size {keys.shape[3]}"
         )
-    if len(slots) != rows:
-        raise ValueError(f"{rows} rows need {rows} slots, got {len(slots)}")
+    if keys.dtype not in ARENA_DTYPES or values.dtype != keys.dtype:
+        raise ValueError(
+            "want keys and values of one dtype, float32, float16 or bfloat16; "
+            f"got {keys.dtype}, {values.dtype}"
+        )
+    if query.dtype not in (torch.float32, keys.dtype):
+        raise ValueError(f"want a query of float32 or {keys.dtype}, got {query.dtype}")
+    if keys.stride(3) != 1 or values.stride(3) != 1:
+        raise ValueError(
+            "want keys and values with a contiguous last axis; "
+            f"got strides {keys.stride()}, {values.stride()}"
+        )
+    if not query.device == keys.device == values.device:
+        raise ValueError(f"want one device; got {query.device}, {keys.device}, {values.device}")
+
+
+def check_slots(slots: Sequence[int], num_slots: int) -> None:
+    """Raise ValueError unless every slot is one of the arena's."""
     for slot in slots:
-        if not 0 <= slot < keys.shape[0]:
-            raise ValueError(f"slot {slot} is outside the arena of {keys.shape[0]} slots")
+        if not 0 <= slot < num_slots:
+            raise ValueError(f"slot {slot} is outside the arena of {num_slots} slots")
 
 
-def check_ranges(ranges: Sequence[tuple[tuple[int, int], ...]], rows: int, capacity: int) -> None:
+def check_ranges(
+    ranges: Sequence[tuple[tuple[int, int], ...]], rows: int, capacity: int, max_ranges: int
+) -> None:
     """Raise ValueError unless every row has ascending, disjoint ranges within the capacity."""
     if len(ranges) != rows:
-        raise ValueError(f"{rows} rows need {rows} range lists, got {len(ranges)}")
+        raise ValueError(f"{rows} slots need {rows} range lists, got {len(ranges)}")
     for row, spans in enumerate(ranges):
         previous_end = 0
         for start, end in spans:
@@ -43,3 +61,12 @@ def check_ranges(ranges: Sequence[tuple[tuple[int, int], ...]], rows: int, capac
             previous_end = end
         if not spans:
             raise ValueError(f"row {row} selects no entry")
+        if len(spans) > max_ranges:
+            raise ValueError(f"row {row} has {len(spans)} ranges, at most {max_ranges} are allowed")
+
+
+def check_probe_heads(probe_heads: Sequence[int], heads: int) -> None:
+    """Raise ValueError unless every probe head is a query head."""
+    for head in probe_heads:
+        if not 0 <= head < heads:
+            raise ValueError(f"probe head {head} is not one of {heads} query heads")

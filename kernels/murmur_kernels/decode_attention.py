@@ -8,90 +8,75 @@ with k_j, v_j entries of slot slots[r] and KV head i // (query_heads / kv_heads)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from murmur_kernels.checks import check_arena, check_ranges
+from murmur_kernels.checks import ARENA_DTYPES, check_arena, check_probe_heads
+from murmur_kernels.ranges import StepRanges
+from murmur_kernels.views import views_attention
 
-Ranges = tuple[tuple[int, int], ...]
+if TYPE_CHECKING:
+    from murmur_kernels.compiled.machine_code import MachineCode
+
+Path = Literal["compiled", "torch"]
+
+LANES = 8
+"""The compiled path takes head sizes that are a multiple of this."""
 
 
 def decode_attention(
     query: torch.Tensor,
     keys: torch.Tensor,
     values: torch.Tensor,
-    slots: Sequence[int],
-    ranges: Sequence[Ranges],
+    step: StepRanges,
     scale: float,
     probe_heads: Sequence[int] = (),
-) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Attend over the selected entries only; nothing is copied out of a contiguous arena.
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Attend over the selected entries only; no other entry is read. Has no gradient.
 
-    Rows that lie in consecutive slots and read the same ranges are computed together, as
-    views of the arena.
+    Which implementation runs is told by `decode_attention_path`. A row's result depends on
+    that row alone.
 
     Args:
-        query: (rows, query_heads, head_dim).
-        keys, values: (slots, kv_heads, capacity, head_dim), one layer of the arena.
-        slots: slot of each row.
-        ranges: ascending, disjoint half-open entry ranges of each row; at least one entry.
+        query: (rows, query_heads, head_dim), float32 or the arena's dtype.
+        keys, values: (slots, kv_heads, capacity, head_dim), one layer of the arena: float32,
+            float16 or bfloat16, any strides with a contiguous last axis.
+        step: slot and ranges of each row, checked against this arena's sizes.
         scale: factor on the dot products.
         probe_heads: query heads whose probabilities are wanted.
 
     Returns:
-        out of shape (rows, query_heads, head_dim), and for each row the probabilities of the
-        probe heads over its selected entries in order, float32 (heads, entries); an empty list
-        without probe heads.
+        out of the query's shape and dtype, and the probabilities of the probe heads, float32
+        (rows, probe heads, capacity), zero where nothing was read; None without probe heads.
 
     Raises:
-        ValueError: shapes, slots or ranges that do not fit the arena.
+        ValueError: shapes, dtypes, strides, ranges or probe heads that do not fit.
     """
-    check_arena(query, keys, values, slots)
-    check_ranges(ranges, len(slots), keys.shape[2])
-    out = torch.empty_like(query)
-    probes: list[torch.Tensor] = []
-    for first, last in _runs(slots, ranges):
-        rows = last - first
-        group = query.shape[1] // keys.shape[1]
-        # (rows * kv_heads, group, head_dim): one small matrix product per KV head
-        q = query[first:last].reshape(rows * keys.shape[1], group, query.shape[2]) * scale
-        slot = slots[first]
-        key_views = [_entries(keys, slot, rows, span) for span in ranges[first]]
-        value_views = [_entries(values, slot, rows, span) for span in ranges[first]]
-        scores = [torch.bmm(q, view.transpose(1, 2)) for view in key_views]
-        joined = scores[0] if len(scores) == 1 else torch.cat(scores, dim=2)
-        probabilities = torch.softmax(joined.float(), dim=2)
-        weights = probabilities.to(values.dtype)
-        result = torch.zeros_like(q)
-        offset = 0
-        for view in value_views:
-            count = view.shape[1]
-            result.baddbmm_(weights[:, :, offset : offset + count], view)
-            offset += count
-        out[first:last] = result.view(rows, query.shape[1], query.shape[2])
-        if probe_heads:
-            by_head = probabilities.view(rows, query.shape[1], offset)
-            # A copy: the probabilities of the other heads must not stay alive with it.
-            probes.extend(by_head[:, list(probe_heads)].unbind(0))
-    return out, probes
+    check_arena(query, keys, values)
+    step.check_fits(query.shape[0], keys.shape[0], keys.shape[2])
+    check_probe_heads(probe_heads, query.shape[1])
+    code = _machine_code(query.device, keys.dtype, keys.shape[3])
+    if code is None:
+        return views_attention(query, keys, values, step, scale, probe_heads)
+    from murmur_kernels.compiled.attention import compiled_attention
+
+    return compiled_attention(code, query, keys, values, step, scale, probe_heads)
 
 
-def _entries(
-    cache: torch.Tensor, first_slot: int, rows: int, span: tuple[int, int]
-) -> torch.Tensor:
-    """(rows * kv_heads, entries, head_dim): a range of consecutive slots."""
-    # A view for a contiguous arena; another layout has its selected entries copied.
-    return cache[first_slot : first_slot + rows, :, span[0] : span[1]].flatten(0, 1)
+def decode_attention_path(device: torch.device, dtype: torch.dtype, head_dim: int) -> Path:
+    """How an arena on `device`, of `dtype` and `head_dim`, is attended over.
+
+    'compiled' is machine code made for this processor, 'torch' are torch's own operations.
+    """
+    return "torch" if _machine_code(device, dtype, head_dim) is None else "compiled"
 
 
-def _runs(slots: Sequence[int], ranges: Sequence[Ranges]) -> list[tuple[int, int]]:
-    """Row index ranges of consecutive slots that read the same entries."""
-    runs: list[tuple[int, int]] = []
-    for row in range(len(slots)):
-        if runs:
-            first = runs[-1][0]
-            if slots[row] == slots[row - 1] + 1 and ranges[row] == ranges[first]:
-                runs[-1] = (first, row + 1)
-                continue
-        runs.append((row, row + 1))
-    return runs
+def _machine_code(device: torch.device, dtype: torch.dtype, head_dim: int) -> MachineCode | None:
+    if device.type != "cpu" or dtype not in ARENA_DTYPES or head_dim % LANES:
+        return None
+    try:
+        from murmur_kernels.compiled.machine_code import machine_code, runs_here
+    except ImportError:
+        return None
+    return machine_code(head_dim, dtype) if runs_here() else None

@@ -8,15 +8,19 @@ import torch
 
 from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.regions import Range
-from murmur_kernels import decode_attention
+from murmur_kernels import StepRanges, decode_attention, step_ranges
+
+
+def select(arena: KvArena, slots: Sequence[int], ranges: Sequence[tuple[Range, ...]]) -> StepRanges:
+    """What each row of a step reads of an arena; made once a step, used by all layers."""
+    return step_ranges(slots, ranges, num_slots=arena.shape.slots, capacity=arena.shape.capacity)
 
 
 def attend(
     query: torch.Tensor,
     arena: KvArena,
     layer: int,
-    slots: Sequence[int],
-    ranges: Sequence[tuple[Range, ...]],
+    step: StepRanges,
     probe_heads: Sequence[int] = (),
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Attend of already scaled queries (rows, heads, head_dim) over selected entries.
@@ -24,15 +28,4 @@ def attend(
     Returns the mix of the same shape, and the probe heads' probabilities (rows, heads,
     capacity), zero where nothing was read; None without probe heads.
     """
-    mixed, seen = decode_attention(
-        query, arena.keys[layer], arena.values[layer], slots, ranges, 1.0, probe_heads
-    )
-    if not probe_heads:
-        return mixed, None
-    spread = torch.zeros(len(slots), len(probe_heads), arena.shape.capacity, device=query.device)
-    for row, probabilities in enumerate(seen):
-        offset = 0
-        for start, end in ranges[row]:
-            spread[row, :, start:end] = probabilities[:, offset : offset + end - start]
-            offset += end - start
-    return mixed, spread
+    return decode_attention(query, arena.keys[layer], arena.values[layer], step, 1.0, probe_heads)

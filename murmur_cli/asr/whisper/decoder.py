@@ -18,7 +18,7 @@ from torch.nn import functional
 from murmur_cli.asr.whisper.log_mel import LogMel
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.engine.arena import ArenaShape, KvArena, OutputRing
-from murmur_cli.engine.attention import attend
+from murmur_cli.engine.attention import attend, select
 from murmur_cli.engine.memory_plan import free_memory_bytes
 from murmur_cli.engine.model_adapter import PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
@@ -280,8 +280,12 @@ class WhisperDecoder:
             [ring.place(row.output_entries - 1) for ring, row in zip(rings, rows, strict=True)],
             device=self._device,
         )
-        own_ranges = [_own_ranges(ring, row) for ring, row in zip(rings, rows, strict=True)]
-        speech_ranges = [row.selection.speech for row in rows]
+        own = select(
+            self._self,
+            slots,
+            [_own_ranges(ring, row) for ring, row in zip(rings, rows, strict=True)],
+        )
+        speech = select(self._cross, slots, [row.selection.speech for row in rows])
         slot_index = torch.tensor(slots, device=self._device)
         ids = torch.tensor([[row.token] for row in rows], dtype=torch.long, device=self._device)
         positions = torch.tensor(
@@ -296,14 +300,12 @@ class WhisperDecoder:
             values = self._heads_of(attention.v_proj(states))
             self._self.write_entries(layer, slot_index, places, keys, values)
             query = self._heads_of(attention.q_proj(states) * attention.scaling)
-            mixed, _ = attend(query, self._self, layer, slots, own_ranges)
+            mixed, _ = attend(query, self._self, layer, own)
             hidden = hidden + attention.out_proj(mixed.flatten(1))
             attention = module.encoder_attn
             states = module.encoder_attn_layer_norm(hidden)
             query = self._heads_of(attention.q_proj(states) * attention.scaling)
-            mixed, seen = attend(
-                query, self._cross, layer, slots, speech_ranges, self._probes[layer]
-            )
+            mixed, seen = attend(query, self._cross, layer, speech, self._probes[layer])
             if seen is not None:
                 probes.append(seen)
             hidden = hidden + attention.out_proj(mixed.flatten(1))

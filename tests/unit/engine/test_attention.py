@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from murmur_cli.engine.arena import ArenaShape, KvArena
-from murmur_cli.engine.attention import attend
+from murmur_cli.engine.attention import attend, select
 from murmur_cli.engine.regions import Range
 
 SHAPE = ArenaShape(2, 3, 4, 20, 8, torch.float32, torch.device("cpu"))
@@ -22,7 +22,7 @@ def arena() -> KvArena:
 
 def test_attend_when_probed_then_probabilities_lie_at_their_entries(arena: KvArena) -> None:
     query = torch.randn(2, 4, 8)
-    mixed, seen = attend(query, arena, 1, SLOTS, RANGES, (3, 1))
+    mixed, seen = attend(query, arena, 1, select(arena, SLOTS, RANGES), (3, 1))
     assert seen is not None
     for row, slot in enumerate(SLOTS):
         scores = torch.full((4, 20), -torch.inf)
@@ -38,4 +38,5 @@ def test_attend_when_probed_then_probabilities_lie_at_their_entries(arena: KvAre
 
 
 def test_attend_when_not_probed_then_none(arena: KvArena) -> None:
-    assert attend(torch.randn(2, 4, 8), arena, 0, SLOTS, RANGES)[1] is None
+    step = select(arena, SLOTS, RANGES)
+    assert attend(torch.randn(2, 4, 8), arena, 0, step)[1] is None

@@ -1,0 +1,156 @@
+"""Idioms of LLVM IR that the kernel is written with: addresses, vectors of 8 floats, loops.
+
+Float arithmetic carries no fast-math flag: sums are made in the order written here, so a result
+depends neither on the tile an entry falls into nor on the compiler's version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from llvmlite import ir
+
+LANES = 8
+"""Floats of a vector: one AVX2 register."""
+
+I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+FLOAT, POINTER = ir.FloatType(), ir.PointerType()
+VECTOR = ir.VectorType(FLOAT, LANES)
+
+Value = Any
+"""An SSA value; llvmlite has no type information."""
+
+
+def lanes(value: float) -> Value:
+    """A vector constant."""
+    return ir.Constant(VECTOR, [value] * LANES)
+
+
+class Code:
+    """Writes the body of one function.
+
+    Attributes:
+        arguments: the function's parameters.
+    """
+
+    def __init__(
+        self, module: Any, name: str, parameters: Sequence[Any], *, public: bool = False
+    ) -> None:
+        self._module = module
+        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), parameters), name)
+        self.function.linkage = "external" if public else "internal"
+        self.arguments: list[Value] = list(self.function.args)
+        self.build = ir.IRBuilder(self.function.append_basic_block())
+
+    # --- integers and addresses --------------------------------------------------------------
+
+    def at(self, base: Value, *terms: Value | tuple[Value, int | Value]) -> Value:
+        """Address `base` plus bytes; a term (a, b) is a product."""
+        offset = I64(0)
+        for term in terms:
+            if isinstance(term, tuple):
+                factor = term[1] if isinstance(term[1], ir.Value) else I64(term[1])
+                term = self.build.mul(term[0], factor)
+            offset = self.build.add(offset, term)
+        return self.build.gep(base, [offset], source_etype=ir.IntType(8))
+
+    def load_int(self, base: Value, index: int | Value) -> Value:
+        """Element `index` of an int64 array."""
+        index = index if isinstance(index, ir.Value) else I64(index)
+        return self.build.load(self.at(base, (index, 8)), align=8, typ=I64)
+
+    def minimum(self, left: Value, right: Value) -> Value:
+        """The smaller of two signed integers."""
+        return self.build.select(self.build.icmp_signed("<", left, right), left, right)
+
+    # --- vectors -----------------------------------------------------------------------------
+
+    def load(self, address: Value) -> Value:
+        """Eight floats."""
+        return self.build.load(address, align=4, typ=VECTOR)
+
+    def store(self, value: Value, address: Value) -> None:
+        """Write a float or a vector of them."""
+        self.build.store(value, address, align=4)
+
+    def load_wide(self, address: Value, dtype: torch.dtype) -> Value:
+        """Eight elements of `dtype` as floats; exact for every finite value."""
+        if dtype == torch.float32:
+            return self.load(address)
+        if dtype == torch.float16:
+            halves = self.build.load(address, align=2, typ=ir.VectorType(ir.HalfType(), LANES))
+            return self.build.fpext(halves, VECTOR)
+        assert dtype == torch.bfloat16, dtype
+        # bfloat16 is the upper half of a float32
+        bits = self.build.load(address, align=2, typ=ir.VectorType(I16, LANES))
+        wide = self.build.zext(bits, ir.VectorType(I32, LANES))
+        shifted = self.build.shl(wide, ir.Constant(wide.type, [16] * LANES))
+        return self.build.bitcast(shifted, VECTOR)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once."""
+        name = f"llvm.fma.v{LANES}f32"
+        function = self._module.globals.get(name) or ir.Function(
+            self._module, ir.FunctionType(VECTOR, [VECTOR] * 3), name
+        )
+        return self.build.call(function, [a, b, c])
+
+    def spread(self, value: Value) -> Value:
+        """A float in every lane."""
+        undefined = ir.Constant(VECTOR, ir.Undefined)
+        first = self.build.insert_element(undefined, value, I32(0))
+        return self.pick(first, undefined, [0] * LANES)
+
+    def pick(self, left: Value, right: Value, places: Sequence[int]) -> Value:
+        """Lanes of two vectors, numbered 0 to 7 and 8 to 15."""
+        mask = ir.Constant(ir.VectorType(I32, len(places)), list(places))
+        return self.build.shuffle_vector(left, right, mask)
+
+    def sums(self, vectors: Sequence[Value]) -> Value:
+        """Lane i is the sum of the lanes of vectors[i]; eight vectors, one order for all."""
+        # Each round adds two halves of every vector and packs two results into one.
+        low = ([0, 8, 1, 9, 4, 12, 5, 13], [0, 1, 8, 9, 4, 5, 12, 13], [0, 1, 2, 3, 8, 9, 10, 11])
+        high = (
+            [2, 10, 3, 11, 6, 14, 7, 15],
+            [2, 3, 10, 11, 6, 7, 14, 15],
+            [4, 5, 6, 7, 12, 13, 14, 15],
+        )
+        assert len(vectors) == LANES, len(vectors)
+        level = list(vectors)
+        for first, second in zip(low, high, strict=True):
+            level = [
+                self.build.fadd(self.pick(a, b, first), self.pick(a, b, second))
+                for a, b in zip(level[::2], level[1::2], strict=True)
+            ]
+        return level[0]
+
+    # --- control flow ------------------------------------------------------------------------
+
+    def loop(
+        self,
+        count: Value,
+        carried: Sequence[Value],
+        body: Callable[[Value, list[Value]], Sequence[Value]],
+    ) -> list[Value]:
+        """Run `body(index, carried)` for each index below `count`; it gives the next carried."""
+        build = self.build
+        before = build.block
+        head, inside, after = (build.append_basic_block() for _ in range(3))
+        build.branch(head)
+        build.position_at_end(head)
+        index = build.phi(I64)
+        values = [build.phi(value.type) for value in carried]
+        build.cbranch(build.icmp_signed("<", index, count), inside, after)
+        build.position_at_end(inside)
+        following = body(index, values)
+        step = build.add(index, I64(1))
+        build.branch(head)
+        for phi, first, later in zip(
+            [index, *values], [I64(0), *carried], [step, *following], strict=True
+        ):
+            phi.add_incoming(first, before)
+            phi.add_incoming(later, build.block)
+        build.position_at_end(after)
+        return values

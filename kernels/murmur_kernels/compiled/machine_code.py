@@ -1,0 +1,63 @@
+"""LLVM modules made into machine code of this processor, kept for the life of the process.
+
+Nothing is stored on disk: making the code takes tens of milliseconds, less than reading and
+checking a cache would be worth.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import platform
+from typing import Any
+
+import torch
+from llvmlite import binding
+
+from murmur_kernels.compiled.program import ENTRY_POINT, attention_module
+
+NEEDED_FEATURES = ("avx2", "fma", "f16c")
+"""Without them LLVM would call library functions, which this process may not have."""
+
+
+@functools.cache
+def runs_here() -> bool:
+    """Whether this processor is one that the code is made for and tested on."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return False
+    features = binding.get_host_cpu_features()
+    return all(features.get(name, False) for name in NEEDED_FEATURES)
+
+
+class MachineCode:
+    """The compiled entry point for one head size and dtype.
+
+    Attributes:
+        address: of `void (int64 *arguments)`.
+        call: the same, on the calling thread; the interpreter lock is released meanwhile.
+    """
+
+    def __init__(self, head_dim: int, dtype: torch.dtype) -> None:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        module = binding.parse_assembly(attention_module(head_dim, dtype))
+        machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
+            cpu=binding.get_host_cpu_name(),
+            features=binding.get_host_cpu_features().flatten(),
+            opt=3,
+        )
+        # The engine owns the code: it must live as long as the address is used.
+        self._engine: Any = binding.create_mcjit_compiler(module, machine)
+        self._engine.finalize_object()
+        self.address: int = self._engine.get_function_address(ENTRY_POINT)
+        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
+
+
+@functools.cache
+def machine_code(head_dim: int, dtype: torch.dtype) -> MachineCode:
+    """The code for a head size and dtype, made at the first call.
+
+    Raises:
+        RuntimeError: LLVM refuses the module.
+    """
+    return MachineCode(head_dim, dtype)
