@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import traceback
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.errors import ExitCode, ModelError, RecordingError, UsageError
 from murmur_cli.models.choice import ModelChoice
-from murmur_cli.pipeline import transcribe_recording
+from murmur_cli.pipeline import Done, Pipeline
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings
-from murmur_cli.stages import Stages, start_stages
+from murmur_cli.stages import start_stages
 from murmur_cli.types import Status, Transcript
 from murmur_cli.writers.output import write_outputs
 
@@ -44,49 +46,83 @@ def transcribe_batch(
     device: str,
     progress: ProgressHook,
     on_outcome: Callable[[Outcome], None],
+    *,
+    in_order: bool = False,
 ) -> tuple[Outcome, ...]:
-    """Transcribe and write each input in turn; `on_outcome` hears of each as it ends.
+    """Transcribe and write the inputs, each as soon as it is done; `on_outcome` hears of it.
+
+    Outcomes come in order of completion. `in_order` holds them back until those before them are
+    told; the files are written all the same.
 
     Raises:
         ModelError: a model cannot be loaded; no other recording could do better.
         UsageError: the model, once loaded, lacks what the settings ask for.
     """
-    outcomes = []
-    with start_stages(settings, choice, device, progress) as stages:
-        for source in sources:
-            outcome = _transcribe_one(source, settings, stages, device, progress)
-            outcomes.append(outcome)
-            on_outcome(outcome)
+    outcomes: list[Outcome] = []
+
+    def tell(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        on_outcome(outcome)
+
+    ordered = _InOrder([source.session_id for source in sources], tell)
+    with (
+        start_stages(settings, choice, device, progress) as stages,
+        # Closed here if `on_outcome` ends the run.
+        closing(Pipeline(settings, stages, device, progress).run(sources)) as finished,
+    ):
+        for done in finished:
+            outcome = _outcome(done, settings)
+            if in_order:
+                ordered.put(outcome)
+            else:
+                tell(outcome)
     return tuple(outcomes)
 
 
-def _transcribe_one(
-    source: InputFile,
-    settings: TranscribeSettings,
-    stages: Stages,
-    device: str,
-    progress: ProgressHook,
-) -> Outcome:
+class _InOrder:
+    """Passes outcomes on in the order of the inputs."""
+
+    def __init__(self, session_ids: Sequence[str], tell: Callable[[Outcome], None]) -> None:
+        self._next = deque(session_ids)
+        self._tell = tell
+        self._held: dict[str, Outcome] = {}
+
+    def put(self, outcome: Outcome) -> None:
+        """Tell of an outcome, and of those that waited for it, when its turn has come."""
+        self._held[outcome.source.session_id] = outcome
+        while self._next and self._next[0] in self._held:
+            self._tell(self._held.pop(self._next.popleft()))
+
+
+def _outcome(done: Done, settings: TranscribeSettings) -> Outcome:
+    """Write a transcript; a failure as one line."""
+    if isinstance(done.result, Exception):
+        return _failure(done.source, done.result)
+    if settings.to_stdout:
+        return Outcome(done.source, done.result)
     try:
-        transcript = transcribe_recording(source, settings, stages, device, progress)
-        files: tuple[Path, ...] = ()
-        if not settings.to_stdout:
-            files = write_outputs(
-                transcript,
-                settings.formats,
-                output_directory(source, settings),
-                source.session_id,
-            )
-        return Outcome(source, transcript, files)
+        files = write_outputs(
+            done.result,
+            settings.formats,
+            output_directory(done.source, settings),
+            done.source.session_id,
+        )
     except (ModelError, UsageError):
         raise
-    except RecordingError as error:
-        return Outcome(source, None, failure=str(error))
     except Exception as error:
-        # The batch outlives a fault of ours in one recording; the traceback is kept.
-        reason = next((line for line in str(error).splitlines() if line.strip()), "no message")
-        failure = f"unexpected {type(error).__name__}: {reason} (--debug shows where)"
-        return Outcome(source, None, failure=failure, details=traceback.format_exc())
+        return _failure(done.source, error)
+    return Outcome(done.source, done.result, files)
+
+
+def _failure(source: InputFile, error: Exception) -> Outcome:
+    if isinstance(error, RecordingError):
+        return Outcome(source, None, failure=str(error))
+    # The batch outlives a fault of ours in one recording; the traceback is kept.
+    reason = next((line for line in str(error).splitlines() if line.strip()), "no message")
+    failure = f"unexpected {type(error).__name__}: {reason} (--debug shows where)"
+    return Outcome(
+        source, None, failure=failure, details="".join(traceback.format_exception(error))
+    )
 
 
 def exit_code(outcomes: Sequence[Outcome], *, allow_partial: bool) -> ExitCode:

@@ -29,7 +29,7 @@ class ProgressDisplay:
         self._console = console
         self._quiet = quiet
         self._verbose = verbose
-        self._task: TaskID | None = None
+        self._tasks: dict[str, TaskID] = {}
         self._live: Progress | None = None
         if console.is_terminal and not quiet:
             self._live = Progress(
@@ -77,17 +77,21 @@ class ProgressDisplay:
             self._live.start()
 
     def stage(self, recording: str, name: str, total: int | None) -> None:
-        """Show a stage in place of the one before."""
-        if self._live is None:
-            return
-        if self._task is not None:
-            self._live.remove_task(self._task)
-        self._task = self._live.add_task(name, total=total, recording=recording)
+        """Show a stage of a recording in place of the one before."""
+        if self._live is not None:
+            self.end(recording)
+            self._tasks[recording] = self._live.add_task(name, total=total, recording=recording)
 
     def advance(self, recording: str, name: str, done: int) -> None:
-        """Move the bar."""
-        if self._live is not None and self._task is not None:
-            self._live.update(self._task, completed=done)
+        """Move the recording's bar."""
+        if self._live is not None and recording in self._tasks:
+            self._live.update(self._tasks[recording], completed=done)
+
+    def end(self, recording: str) -> None:
+        """Take the recording's bar away."""
+        task = self._tasks.pop(recording, None)
+        if self._live is not None and task is not None:
+            self._live.remove_task(task)
 
     def note(self, message: str, *, level: str = "info") -> None:
         """Print one line: warnings always, notes with --verbose."""

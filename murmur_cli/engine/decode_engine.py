@@ -79,6 +79,8 @@ class DecodeEngine:
         self, requests: Iterable[Request], *, recording: int = 0, is_follow_up: bool = False
     ) -> None:
         """Queue requests; may be called between steps. For their order see `scheduler`."""
+        requests = list(requests)
+        assert all(self._memory.takes(request) for request in requests), self._memory
         self._scheduler.submit(requests, recording=recording, is_follow_up=is_follow_up)
         self._look_ahead()
 
@@ -182,6 +184,8 @@ class DecodeEngine:
         return finished
 
     def _step(self) -> None:
+        if not self.busy:
+            return
         self.open()
         # Rows that end with their first token free their slot before any step is decoded.
         while self._scheduler.can_admit:

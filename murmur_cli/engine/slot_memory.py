@@ -7,6 +7,7 @@ from collections.abc import Callable
 from murmur_cli.engine.memory_plan import RequestLimits, own_entries, slots_that_fit
 from murmur_cli.engine.model_adapter import DecoderAdapter
 from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.request import Request
 from murmur_cli.errors import ModelError
 
 
@@ -25,9 +26,19 @@ class SlotMemory:
     ) -> None:
         self._adapter = adapter
         self._bound = bound
+        self._limits = limits
         self._own_entries = own_entries(limits, bound, adapter.max_entries)
         self._warn = warn
         self.is_open = False
+
+    def takes(self, request: Request) -> bool:
+        """Whether the request is within the limits that the arenas are planned for."""
+        if self._limits is None:
+            return len(request.prompt) < self._adapter.max_entries
+        return (
+            len(request.prompt) <= self._limits.prompt_tokens
+            and request.max_new_tokens <= self._limits.output_tokens
+        )
 
     def planned_bytes(self, slots: int) -> int:
         """Bytes of the arenas of so many slots."""

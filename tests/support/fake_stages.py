@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from murmur_cli.asr.base import Recognition
+from murmur_cli.asr.base import Job, Recognised, Recognition
 from murmur_cli.diarization.base import NO_HINTS
 from murmur_cli.progress import ProgressHook
 from murmur_cli.types import (
@@ -41,25 +41,77 @@ class SpeechWhereLoud:
 
 @dataclass
 class SpeaksThreeWords:
-    """Says 'one two three' in every chunk; `before` is called first, and may raise."""
+    """Says 'one two three' in every chunk; `before` is called first, and may raise.
+
+    `recordings` are those that were begun. Its session takes `slots` recordings at a time, and
+    is done with one of them at each step, the last submitted first.
+    """
 
     before: Callable[[str], None] = lambda recording: None
+    slots: int = 1
     recordings: list[str] = field(default_factory=list)
+    sessions: list[TakesLastFirst] = field(default_factory=list)
     identity = IDENTITY
     precision = "exact"
     packing = None
 
-    def transcribe(
-        self, samples: Samples, chunks: Sequence[Chunk], recording: str, progress: ProgressHook
-    ) -> Recognition:
-        self.recordings.append(recording)
-        self.before(recording)
+    def open_session(self, progress: ProgressHook) -> TakesLastFirst:
+        self.sessions.append(TakesLastFirst(self))
+        return self.sessions[-1]
+
+    def recognise(self, job: Job) -> Recognition:
+        self.recordings.append(job.recording)
+        self.before(job.recording)
         made = []
-        for chunk in chunks:
+        for chunk in job.chunks:
             time = chunk.span.time
             segment = make_segment(SPOKEN, time.start_s, time.end_s, chunk_index=chunk.index)
             made.append(make_chunk_transcript([segment], chunk.index, kv=KvUsage()))
-        return Recognition(tuple(made), "en")
+        return Recognition(tuple(made), "en", wall_s=1.5)
+
+
+@dataclass
+class TakesLastFirst:
+    """The session of SpeaksThreeWords; `submitted` says of each recording whether more follow."""
+
+    backend: SpeaksThreeWords
+    jobs: list[Job] = field(default_factory=list)
+    submitted: list[tuple[str, bool]] = field(default_factory=list)
+    is_closed: bool = False
+
+    def submit(self, job: Job, *, more_follow: bool) -> None:
+        assert not self.is_closed
+        self.jobs.append(job)
+        self.submitted.append((job.recording, more_follow))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.jobs)
+
+    @property
+    def wants_more(self) -> bool:
+        return len(self.jobs) < self.backend.slots
+
+    def step(self) -> list[Recognised]:
+        assert not self.is_closed
+        job = self.jobs.pop()
+        try:
+            return [Recognised(job.recording, self.backend.recognise(job))]
+        except FaultOfAll as fault:
+            raise fault.error from None
+        except Exception as error:
+            return [Recognised(job.recording, error)]
+
+    def close(self) -> None:
+        self.is_closed = True
+        self.jobs.clear()
+
+
+class FaultOfAll(Exception):
+    """Raised by `before`, it makes the whole step fail with `error`."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
 
 class OneVoice:

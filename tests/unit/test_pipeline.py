@@ -10,7 +10,7 @@ import soundfile as sf
 
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.diarization.base import NO_HINTS
-from murmur_cli.pipeline import transcribe_recording
+from murmur_cli.pipeline import Done, Pipeline
 from murmur_cli.progress import SilentProgress
 from murmur_cli.settings import TranscribeSettings
 from murmur_cli.types import (
@@ -40,13 +40,24 @@ def _run(
     settings: TranscribeSettings | None = None,
     progress: SilentProgress | None = None,
 ) -> Transcript:
-    return transcribe_recording(
-        source,
+    (done,) = _run_all([source], stages, settings, progress)
+    assert isinstance(done.result, Transcript)
+    return done.result
+
+
+def _run_all(
+    sources: list[InputFile],
+    stages: FakeStages,
+    settings: TranscribeSettings | None = None,
+    progress: SilentProgress | None = None,
+) -> list[Done]:
+    pipeline = Pipeline(
         settings or TranscribeSettings(),
         stages,  # type: ignore[arg-type]
         "cpu",
         progress or SilentProgress(),
     )
+    return list(pipeline.run(sources))
 
 
 def test_recording_when_someone_speaks_then_every_stage_has_its_part(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from safetensors import SafetensorError
 from transformers import WhisperForConditionalGeneration
 from transformers.utils import logging as transformers_logging
 
-from murmur_cli.asr.whisper.backend import WhisperBackend, WhisperOptions
+from murmur_cli.asr.whisper.backend import WhisperBackend
 from murmur_cli.asr.whisper.half_weight_linear import half_weights, use_half_weights
 from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
+from murmur_cli.asr.whisper.session import WhisperOptions
 from murmur_cli.asr.whisper.tokens import load_tokens
 from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.errors import ModelError

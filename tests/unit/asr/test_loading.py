@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from murmur_cli.asr.whisper.backend import WhisperBackend, WhisperOptions
+from murmur_cli.asr.whisper.backend import WhisperBackend
 from murmur_cli.asr.whisper.loading import load_whisper
+from murmur_cli.asr.whisper.session import WhisperOptions
 from murmur_cli.errors import ModelError, UsageError
-from murmur_cli.progress import SilentProgress
 from murmur_cli.types import Chunk, ModelIdentity, SampleSpan, Window
+from support.recognise import recognise
 from support.tiny_whisper import (
     END,
     ENGLISH,
@@ -66,7 +67,7 @@ def test_load_when_folder_is_complete_then_backend_transcribes(folder: Path) -> 
     assert backend.identity == IDENTITY
     span = SampleSpan(0, 32_000)
     chunk = Chunk(0, span, (Window(span, (span,), (span,)),))
-    found = backend.transcribe(chirp(0), [chunk], "talk", SilentProgress())
+    found = recognise(backend, chirp(0), [chunk])
     assert found.chunks[0].policy == "both"
     assert found.chunks[0].kv.steps > 0
 
