@@ -18,14 +18,14 @@ from murmur_cli.engine.policies.base import FocusNeed
 from murmur_cli.engine.regions import Focus
 
 KEPT = 0.5
-"""Share of an average that is left after one step. Speech moves by ten entries a step: an average
-over the last two steps lags by about as much, far less than any useful margin."""
+"""Share of an average that is left after one step. Speech moves by about ten entries a step: an
+average over the last two steps lags by as much, far less than any useful margin."""
 
 CERTAINTY_POWER = 8
 """A glance counts by this power of its mass: 0.95 for 0.66, 0.6 (a timestamp's step) for 0.02."""
 
-MIN_CERTAINTY = 0.5
-"""Average certainty from which a focus is known at first: about two sure steps."""
+MIN_CERTAINTY = 0.2
+"""Average certainty from which a focus is known at first: one or two sure steps."""
 
 TINY = 1e-9
 
@@ -44,31 +44,31 @@ class AttentionFocus:
 
     def __init__(self) -> None:
         self._certainty = 0.0
-        self._moment = 0.0
-        self._focus: Focus | None = None
+        self._position = 0.0
+        self._spread = 0.0
+        self._mass = 0.0
+        self._known = False
 
     @property
     def focus(self) -> Focus | None:
-        """Where the row attends; None until a few glances were sure."""
-        return self._focus
+        """Where the row attends; None until a glance or two were sure."""
+        return Focus(self._position, self._spread, self._mass) if self._known else None
 
     def update(self, glance: Glance) -> None:
-        """Take in the attention of the newest step."""
+        """Take in the attention of the newest step.
+
+        A glance far from the position moves it part of the way and adds its distance to the
+        spread: between two places the row counts as attending to neither.
+        """
         certainty = glance.mass**CERTAINTY_POWER
         self._certainty = _average(self._certainty, certainty)
-        self._moment = _average(self._moment, certainty * glance.position)
-        last = self._focus
-        if last is None:
-            if self._certainty < MIN_CERTAINTY:
-                return
-            last = Focus(0.0, glance.spread, glance.mass)
-        # After many doubtful steps no weight is left; the last sure position still stands.
-        known = self._certainty > TINY
-        self._focus = Focus(
-            position=self._moment / self._certainty if known else last.position,
-            spread=_average(last.spread, glance.spread),
-            mass=_average(last.mass, glance.mass),
-        )
+        # The newest glance's share of averages that are weighted by certainty.
+        share = (1 - KEPT) * certainty / max(self._certainty, TINY)
+        self._position += share * (glance.position - self._position)
+        away = abs(glance.position - self._position)
+        self._spread += share * (glance.spread + away - self._spread)
+        self._mass = _average(self._mass, glance.mass) if self._known else glance.mass
+        self._known = self._known or self._certainty >= MIN_CERTAINTY
 
 
 def glances(
@@ -77,26 +77,25 @@ def glances(
     """One glance for each row.
 
     attention: probabilities (rows, heads, entries), zero where nothing was read.
-    speech_entries: of each row. Sinks are left out. Each head points at the weighted median of
-    its attention; the position is the median over heads, weighted by what they attend to; the
-    spread is the median over heads of the mean distance from that position.
+    speech_entries: of each row. Sinks are left out. Each head points at the median of its
+    attention, and is as wide as half of its interquartile range. The position is the median of
+    what the heads point at, weighted by their mass; the spread is the like median of a head's
+    distance from it and width.
     """
-    rows, heads, entries = attention.shape
+    heads, entries = attention.shape[1:]
     device = attention.device
     place = torch.arange(entries, device=device)
     end = torch.tensor(speech_entries, device=device)[:, None] - need.tail_sinks
     counts = (place >= need.sinks) & (place < end)
-    seen = attention.float() * counts[:, None]
-    total = seen.cumsum(dim=2)
+    total = (attention.float() * counts[:, None]).cumsum(dim=2)
     mass = total[:, :, -1]
-    pointed = (total < mass[:, :, None] / 2).sum(dim=2)
-    position = _weighted_median(pointed.float(), mass)
-    distance = (place - position[:, None]).abs()
-    spread = (seen * distance[:, None]).sum(dim=2) / mass.clamp_min(TINY)
-    summary = torch.stack(
-        [position, _weighted_median(spread, mass), mass.sort(dim=1).values[:, heads // 2]], dim=1
+    first, pointed, last = (
+        (total < mass[:, :, None] * quantile).sum(dim=2).float() for quantile in (0.25, 0.5, 0.75)
     )
-    assert summary.shape == (rows, 3)
+    position = _weighted_median(pointed, mass)
+    away = (pointed - position[:, None]).abs() + (last - first) / 2
+    middle = mass.sort(dim=1).values[:, heads // 2]
+    summary = torch.stack([position, _weighted_median(away, mass), middle], dim=1)
     return [Glance(*row) for row in summary.tolist()]
 
 

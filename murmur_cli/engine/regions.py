@@ -19,7 +19,7 @@ class Focus:
 
     Attributes:
         position: entry of the speech region, a fraction.
-        spread: mean distance from that position, in entries.
+        spread: distance from that position within which about half of the attention lies.
         mass: share of these heads' attention that meets speech outside the sinks, 0 to 1.
     """
 

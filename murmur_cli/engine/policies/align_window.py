@@ -19,8 +19,8 @@ from murmur_cli.errors import UsageError
 class AlignWindow:
     """Reads the speech around the row's focus, and its first and last entries.
 
-    With N speech entries, the focus at p and body = [sinks, N - tail_sinks), a step reads
-    [0, sinks), body ∩ [floor(p) - before, floor(p) + after] and [N - tail_sinks, N). It reads
+    With N speech entries, the focus at entry p (rounded) and body = [sinks, N - tail_sinks), a
+    step reads [0, sinks), body ∩ [p - before, p + after] and [N - tail_sinks, N). It reads
     everything
 
     - while no focus is known, in the first steps of a row;
@@ -58,7 +58,7 @@ class AlignWindow:
             return merge_ranges((0, n))
         sinks = min(self.sinks, n)
         tail = max(sinks, n - self.tail_sinks)
-        position = math.floor(focus.position)
+        position = math.floor(focus.position + 0.5)
         end = position + self.after + 1
         if focus.mass < self.min_mass and end < tail:
             return merge_ranges((0, n))
