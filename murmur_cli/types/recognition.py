@@ -15,6 +15,8 @@ class Flag(StrEnum):
     """The decoder repeated itself; the repetition was cut."""
     LOW_CONFIDENCE = "low_confidence"
     """Mean log-probability of the text is below the model's usual range."""
+    REPETITIVE = "repetitive"
+    """The text repeats itself more than speech does, in every try; it was kept."""
     TIME_OUT_OF_RANGE = "time_out_of_range"
     """The model gave a time outside the audio; it was clamped."""
     INCOMPLETE = "incomplete"

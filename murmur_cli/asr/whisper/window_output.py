@@ -7,41 +7,58 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from murmur_cli.asr.whisper.fallback import Evidence
 from murmur_cli.asr.whisper.segments import TimedText, split_by_timestamps
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.asr.whisper.window_time import WindowTime
 from murmur_cli.asr.whisper.word_alignment import token_starts_s
 from murmur_cli.asr.whisper.word_split import split_words
 from murmur_cli.engine.request import Finished, StopReason
-from murmur_cli.types import Flag, SampleSpan, TimeSpan, Word
+from murmur_cli.types import Flag, SampleSpan, TimeSpan, Word, join_words
 
-LOW_MEAN_LOGPROB = -1.0
-"""Whisper's own threshold: below it the text is doubtful."""
+BEYOND_S = 0.5
+"""A stretch that starts this long after the audio was not heard there: timestamps are off by
+tenths of a second, and the encoder sees silence up to 30 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeardStretch:
-    """Words between two timestamps of the model, and the time that they claim.
-
-    `is_doubtful` if the request's mean log-probability is low.
-    """
+    """Words between two timestamps of the model, the time that they claim, what to know."""
 
     words: tuple[Word, ...]
     span: TimeSpan
-    is_doubtful: bool = False
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WindowOutput:
     """What one request gave.
 
-    `reached_s` is the time in the window up to which the text answers for the audio.
+    Attributes:
+        stretches: text in order.
+        reached_s: time in the window up to which the text answers for the audio.
+        stop: why the row ended.
+        evidence: what speaks for and against the text.
+        flags: of the whole answer.
+        echoes: text that repeats the one before it at a time after the audio; left out.
     """
 
     stretches: tuple[HeardStretch, ...]
     reached_s: float
+    stop: StopReason
+    evidence: Evidence
     flags: tuple[Flag, ...]
-    mean_logprob: float
+    echoes: tuple[HeardStretch, ...] = ()
+
+    @property
+    def num_words(self) -> int:
+        """Words of all stretches."""
+        return sum(len(stretch.words) for stretch in self.stretches)
+
+    @property
+    def text(self) -> str:
+        """Words of all stretches."""
+        return join_words([word for stretch in self.stretches for word in stretch.words])
 
 
 def read_output(
@@ -59,29 +76,43 @@ def read_output(
     flags: list[Flag] = []
     if finished.stop is StopReason.LOOP:
         flags.append(Flag.LOOP)
-    elif finished.stop is StopReason.LENGTH:
+    elif finished.stop in (StopReason.LENGTH, StopReason.CEILING):
         flags.append(Flag.LENGTH_LIMIT)
         if stretches and stretches[-1].end_s is None:
             _drop_unfinished(stretches, kept, tokens, language)
     starts_s = np.zeros(len(finished.tokens) + 1)
     if finished.attention is not None and finished.tokens:
         starts_s = token_starts_s(finished.attention, time.duration_s)
-    mean_logprob = float(np.mean(finished.logprobs)) if finished.logprobs else 0.0
-    is_doubtful = mean_logprob < LOW_MEAN_LOGPROB
-    if is_doubtful:
-        flags.append(Flag.LOW_CONFIDENCE)
+    evidence = _evidence(finished, kept, tokens)
     reached_s = _reached_s(finished, stretches, starts_s, time.duration_s)
-    heard = tuple(
-        HeardStretch(
-            _words(finished, stretch, starts_s, reached_s, time, speech, tokens, language),
-            time.to_recording(stretch.start_s, _end_s(stretch, reached_s)),
-            is_doubtful,
-        )
-        for stretch in stretches
-    )
+    heard: list[HeardStretch] = []
+    echoes: list[HeardStretch] = []
+    for stretch in stretches:
+        words = _words(finished, stretch, starts_s, reached_s, time, speech, tokens, language)
+        if not words:
+            continue
+        is_beyond = stretch.start_s > time.duration_s + BEYOND_S
+        span = time.to_recording(stretch.start_s, _end_s(stretch, reached_s))
+        beyond = (Flag.TIME_OUT_OF_RANGE,) if is_beyond else ()
+        spoken = HeardStretch(words, span, evidence.flags + beyond)
+        is_echo = is_beyond and heard and _same_text(spoken, heard[-1])
+        (echoes if is_echo else heard).append(spoken)
+    flags.extend(dict.fromkeys(flag for stretch in heard for flag in stretch.flags))
     return WindowOutput(
-        tuple(stretch for stretch in heard if stretch.words), reached_s, tuple(flags), mean_logprob
+        tuple(heard), reached_s, finished.stop, evidence, tuple(flags), tuple(echoes)
     )
+
+
+def _evidence(finished: Finished, kept: tuple[int, ...], tokens: WhisperTokens) -> Evidence:
+    text = tokens.decode([token for token in kept if not tokens.is_timestamp(token)])
+    # The repeated tokens of a loop are all but certain and would hide a doubtful first one.
+    logprobs = finished.logprobs if finished.loop is None else finished.logprobs[: len(kept)]
+    mean_logprob = float(np.mean(logprobs)) if logprobs else 0.0
+    return Evidence(text, mean_logprob, finished.no_speech_probability)
+
+
+def _same_text(one: HeardStretch, other: HeardStretch) -> bool:
+    return [word.text for word in one.words] == [word.text for word in other.words]
 
 
 def _drop_unfinished(

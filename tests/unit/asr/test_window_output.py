@@ -71,7 +71,7 @@ def test_output_when_all_stretches_are_closed_then_reaches_the_last_time() -> No
         TimeSpan(1.8, 2.4),
     ]
     assert output.flags == ()
-    assert output.mean_logprob == pytest.approx(math.log(0.5))
+    assert output.evidence.mean_logprob == pytest.approx(math.log(0.5))
     assert all(w.probability == pytest.approx(0.5) for s in output.stretches for w in s.words)
 
 
@@ -141,7 +141,7 @@ def test_output_when_one_endless_word_is_cut_by_length_then_nothing_is_kept() ->
 def test_output_when_doubtful_then_flagged() -> None:
     output = read(finished([t(0), "a", t(50)], [0, 5, 50], logprob=-1.2))
     assert output.flags == (Flag.LOW_CONFIDENCE,)
-    assert output.mean_logprob == pytest.approx(-1.2)
+    assert output.evidence.mean_logprob == pytest.approx(-1.2)
 
 
 def test_times_when_beyond_the_audio_then_clamped() -> None:
@@ -171,5 +171,6 @@ def test_output_when_the_text_is_unlikely_then_its_stretches_are_doubtful(
     logprob: float, doubtful: bool
 ) -> None:
     output = read(finished([t(0), "ab", t(30)], [0, 5, 12, 30], logprob=logprob))
-    assert [stretch.is_doubtful for stretch in output.stretches] == [doubtful]
+    flags = (Flag.LOW_CONFIDENCE,) if doubtful else ()
+    assert [stretch.flags for stretch in output.stretches] == [flags]
     assert (Flag.LOW_CONFIDENCE in output.flags) == doubtful

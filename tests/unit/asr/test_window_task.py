@@ -8,10 +8,11 @@ import math
 import numpy as np
 import pytest
 
+from murmur_cli.asr.whisper.fallback import TEMPERATURES
 from murmur_cli.asr.whisper.window_task import (
     MAX_LOOPS,
     MAX_REQUESTS,
-    RETRY_TEMPERATURES,
+    MAX_RETRIES,
     WindowTask,
 )
 from murmur_cli.engine.request import Finished, Loop, Request, StopReason
@@ -135,10 +136,114 @@ def test_loop_when_at_the_very_start_then_higher_temperatures_then_given_up() ->
         temperatures.append(request.temperature)
         seeds.add(request.seed)
         request = task.take(looping(request), TINY)
-    assert temperatures == [0.0, *RETRY_TEMPERATURES]
-    assert len(seeds) == 3
+    assert temperatures == [0.0, *TEMPERATURES]
+    assert len(seeds) == 6
+    assert task.loops == 6
     assert task.flags == [Flag.LOOP, Flag.INCOMPLETE]
+    assert [text.text for text in task.rejected] == ["a"]
     assert task.untranscribed == [TimeSpan(1.0, 9.0)]
+
+
+def doubtful(request: Request, text: str, logprob: float) -> Finished:
+    finished = answer(request, t(0), text, t(request.audio_s - 0.1))
+    return dataclasses.replace(finished, logprobs=(logprob,) * len(finished.logprobs))
+
+
+def test_text_when_doubted_then_drawn_hotter_until_a_try_is_likely() -> None:
+    task = make_task((1.0, 3.0))
+    request = task.first_request()
+    temperatures = []
+    for text, logprob in [("one", -1.5), ("two", -1.2), ("three", -0.9)]:
+        assert request is not None
+        temperatures.append(request.temperature)
+        assert request.source.pieces == task.window.pieces
+        request = task.take(doubtful(request, text, logprob), TINY)
+    assert request is None
+    assert temperatures == [0.0, *TEMPERATURES[:2]]
+    assert texts(task) == ["three"]
+    assert (task.flags, task.heard[0].flags) == ([], ())
+    assert task.requests == 3
+
+
+def test_text_when_every_try_is_doubted_then_the_likeliest_is_kept_and_flagged() -> None:
+    task = make_task((1.0, 3.0))
+    request: Request | None = task.first_request()
+    tries = iter([("a", -1.5), ("b", -1.7), ("c", -1.1), ("d", -1.3), ("e", -2.0), ("f", -1.9)])
+    while request is not None:
+        request = task.take(doubtful(request, *next(tries)), TINY)
+    assert next(tries, None) is None
+    assert texts(task) == ["c"]
+    assert task.heard[0].flags == (Flag.LOW_CONFIDENCE,)
+    assert task.flags == [Flag.LOW_CONFIDENCE]
+    assert task.rejected == []
+
+
+def test_text_when_it_compresses_too_well_and_a_draw_says_the_same_then_kept_and_flagged() -> None:
+    task = make_task((1.0, 9.0))
+    text = "no, no, no, no, no, no, no, no, no, no, no, no, no, no, no"
+    again = task.take(doubtful(task.first_request(), text, -0.2), TINY)
+    assert again is not None
+    assert again.temperature == TEMPERATURES[0]
+    assert task.take(doubtful(again, text, -0.2), TINY) is None
+    assert " ".join(texts(task)) == text
+    assert task.flags == [Flag.REPETITIVE]
+
+
+def test_retries_when_many_stretches_are_doubted_then_bounded() -> None:
+    task = make_task((0.0, 30.0))
+    request: Request | None = task.first_request()
+    temperatures = []
+    while request is not None:
+        temperatures.append(request.temperature)
+        finished = answer(request, t(0), chr(97 + len(temperatures)), t(3.0))
+        request = task.take(
+            dataclasses.replace(finished, logprobs=(-1.5,) * len(finished.logprobs)), TINY
+        )
+    assert sum(temperature > 0 for temperature in temperatures) == MAX_RETRIES
+    assert task.requests <= MAX_RETRIES + MAX_REQUESTS
+
+
+def test_retry_when_asked_then_independent_of_what_other_windows_do() -> None:
+    first, second = make_task((1.0, 3.0)), make_task((1.0, 3.0))
+    one = first.take(doubtful(first.first_request(), "a", -1.5), TINY)
+    two = second.take(doubtful(second.first_request(), "a", -1.5), TINY)
+    assert one is not None
+    assert two is not None
+    assert (one.seed, one.temperature) == (two.seed, two.temperature)
+
+
+def test_output_when_past_the_ceiling_then_drawn_again_and_set_aside() -> None:
+    task = make_task((1.0, 3.0))
+    request: Request | None = task.first_request()
+    tries = 0
+    while request is not None:
+        tries += 1
+        finished = answer(request, t(0), "a b c", t(1.0), t(1.0), "d e", stop=StopReason.CEILING)
+        request = task.take(finished, TINY)
+    assert tries == 1 + len(TEMPERATURES)
+    assert task.heard == []
+    assert [text.text for text in task.rejected] == ["a b c"]
+    assert task.untranscribed == [TimeSpan(1.0, 3.0)]
+    assert Flag.LENGTH_LIMIT in task.flags
+
+
+def test_text_when_its_time_is_past_the_audio_then_clamped_and_flagged() -> None:
+    task = make_task((1.0, 3.0))
+    finished = answer(task.first_request(), t(0), "one", t(2.0), t(4.0), "two", t(6.0))
+    assert task.take(finished, TINY) is None
+    assert texts(task) == ["one", "two"]
+    assert [stretch.flags for stretch in task.heard] == [(), (Flag.TIME_OUT_OF_RANGE,)]
+    assert all(word.span.end_s <= 3.0 for stretch in task.heard for word in stretch.words)
+    assert task.flags == [Flag.TIME_OUT_OF_RANGE]
+
+
+def test_text_when_it_repeats_the_one_before_past_the_audio_then_set_aside() -> None:
+    task = make_task((1.0, 3.0))
+    finished = answer(task.first_request(), t(0), "one", t(2.0), t(4.0), "one", t(6.0))
+    assert task.take(finished, TINY) is None
+    assert texts(task) == ["one"]
+    assert [text.text for text in task.rejected] == ["one"]
+    assert task.flags == [Flag.REJECTED]
 
 
 def test_loop_when_a_retry_helps_then_greedy_again() -> None:
@@ -151,7 +256,7 @@ def test_loop_when_a_retry_helps_then_greedy_again() -> None:
     assert rest.temperature == 0.0
     again = task.take(looping(rest), TINY)
     assert again is not None
-    assert again.temperature == RETRY_TEMPERATURES[0]
+    assert again.temperature == TEMPERATURES[0]
     assert texts(task) == ["one"]
 
 
@@ -187,9 +292,10 @@ def test_text_when_too_slow_for_the_speech_of_a_rest_then_drawn_again_and_kept_a
     temperatures = []
     while request is not None:
         temperatures.append(request.temperature)
-        # 12 s of speech want at least 6 words.
-        request = task.take(answer(request, t(0), "thank you", t(12.0)), TINY)
-    assert temperatures == [0.0, *RETRY_TEMPERATURES]
+        # 12 s of speech want at least 6 words. Other words each time, so that draws go on.
+        said = f"thank {'you' if len(temperatures) == 1 else chr(96 + len(temperatures))}"
+        request = task.take(answer(request, t(0), said, t(12.0)), TINY)
+    assert temperatures == [0.0, *TEMPERATURES]
     assert texts(task) == ["a", "b", "c", "d"]
     (rejected,) = task.rejected
     assert (rejected.text, rejected.span) == ("thank you", TimeSpan(8.0, 20.0))
@@ -261,7 +367,7 @@ def test_speech_when_skipped_before_a_rest_is_given_up_then_both_are_on_record()
 def test_speech_when_skipped_and_requests_are_used_up_then_on_record() -> None:
     task = make_task((0.0, 20.0))
     request = task.first_request()
-    task.requests = MAX_REQUESTS
+    task._asked = MAX_REQUESTS
     # Enough words for 20 s of speech, but none between 2 and 18 s.
     finished = answer(request, t(0), "a b c d e f", t(2.0), t(18.0), "g h i j k l", t(20.0))
     assert task.take(finished, TINY) is None
@@ -311,7 +417,13 @@ def test_window_when_the_model_hears_no_speech_and_doubts_its_text_then_rejected
         no_speech_probability=no_speech,
         logprobs=(logprob,) * len(finished.logprobs),
     )
-    assert task.take(finished, TINY) is None
+    again = task.take(finished, TINY)
+    # Doubted text that is not silence is drawn again, and kept when the draw says the same.
+    assert (again is not None) == (logprob < -1 and not rejected)
+    if again is not None:
+        assert again.temperature == TEMPERATURES[0]
+        assert task.take(dataclasses.replace(finished, request=again), TINY) is None
+        assert task.heard[0].flags == (Flag.LOW_CONFIDENCE,)
     assert texts(task) == ([] if rejected else ["you"])
     assert [text.text for text in task.rejected] == (["you"] if rejected else [])
     assert task.untranscribed == ([TimeSpan(1.0, 3.0)] if rejected else [])
