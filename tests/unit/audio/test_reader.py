@@ -2,12 +2,16 @@
 
 import hashlib
 import os
+import struct
+import tempfile
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
+from murmur_cli.audio import spool
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.audio.reader import read_recording
 from murmur_cli.errors import RecordingError
@@ -304,6 +308,72 @@ def test_read_when_very_quiet_then_said(tmp_path: Path) -> None:
     path = tmp_path / "quiet.wav"
     soundfile.write(path, tone(1.0) * 0.003, RATE_HZ, subtype="FLOAT")
     assert any("very quiet" in warning for warning in read(path).warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "rate_hz", "channels"),
+    [
+        ("a.wav", "", RATE_HZ, 1),
+        ("a.wav", "", 44_100, 2),
+        ("a.flac", "", RATE_HZ, 1),
+        ("a.flac", "", 48_000, 3),
+        ("a.mp3", "libmp3lame", 44_100, 1),
+        ("a.m4a", "aac", 48_000, 1),
+        ("a.webm", "libopus", 48_000, 1),
+    ],
+)
+def test_read_when_kept_on_disk_then_as_in_memory(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    codec: str,
+    rate_hz: int,
+    channels: int,
+) -> None:
+    path = tmp_path / name
+    noise = np.random.default_rng(0).standard_normal((3 * rate_hz, channels)).astype(np.float32)
+    if codec:
+        write_tracks(path, [0.4 * noise[:, 0]], codec=codec, rate_hz=rate_hz)
+    else:
+        soundfile.write(path, 0.4 * noise, rate_hz)
+    in_memory = read(path)
+    assert isinstance(in_memory.samples, np.ndarray)
+    monkeypatch.setattr(spool, "MEMORY_VALUES", 10_000)
+    on_disk = read(path)
+    assert isinstance(on_disk.samples, spool.SpooledAudio)
+    np.testing.assert_array_equal(on_disk.samples[:], in_memory.samples)
+    assert on_disk.facts == in_memory.facts
+    assert on_disk.warnings == in_memory.warnings
+
+
+def test_read_when_40_minutes_long_then_memory_is_bounded(tmp_path: Path) -> None:
+    """They are 154 MB as float32. Python's own count of memory includes numpy's arrays."""
+    path = tmp_path / "long.wav"
+    data_bytes = 40 * 60 * RATE_HZ * 2
+    fields = (b"RIFF", 36 + data_bytes, b"WAVE", b"fmt ", 16, 1, 1, RATE_HZ, 2 * RATE_HZ, 2, 16)
+    with path.open("wb") as file:
+        file.write(struct.pack("<4sI4s4sIHHIIHH4sI", *fields, b"data", data_bytes))
+        file.truncate(44 + data_bytes)  # silence that takes no space
+    read_recording(InputFile(path, "x"))  # imports are not counted
+    tracemalloc.start()
+    recording = read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert recording.facts.duration_s == 2_400.0
+    assert len(recording.samples) == 2_400 * RATE_HZ
+    assert peak < 60e6
+
+
+def test_read_when_there_is_no_room_for_a_temporary_file_then_one_plain_line(
+    ok: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "MEMORY_VALUES", 10_000)
+    monkeypatch.setattr(tempfile, "tempdir", str(ok.parent / "gone"))
+    with pytest.raises(
+        RecordingError, match=r"^\S*ok\.wav: no room for .*gone.*set TMPDIR"
+    ) as error:
+        read(ok)
+    assert "\n" not in str(error.value)
 
 
 def junk_zero(path: Path) -> None:

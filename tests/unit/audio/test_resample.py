@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import soxr
 from scipy import signal
 
 from murmur_cli.audio.resample import ResamplingCollector
@@ -16,7 +17,7 @@ def collect(samples: np.ndarray, rate_hz: int, block: int) -> np.ndarray:
     collector = ResamplingCollector()
     for start in range(0, len(samples), block):
         collector.add(samples[start : start + block].copy(), rate_hz)
-    return collector.finish()
+    return collector.finish()[:]
 
 
 @pytest.mark.parametrize("rate_hz", [8_000, 22_050, 44_100, 48_000, 96_000])
@@ -27,6 +28,13 @@ def test_resample_when_any_rate_then_like_scipy(rate_hz: int) -> None:
     assert abs(len(ours) - 32_000) <= 1
     middle = slice(1_000, 31_000)
     assert np.abs(ours[middle] - theirs[middle]).max() < 0.01
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 11_025, 22_050, 44_100, 48_000])
+def test_resample_when_streamed_then_exactly_as_at_once(rate_hz: int) -> None:
+    stereo = np.stack([chirp(rate_hz), 0.3 * chirp(rate_hz)[::-1]], axis=1)
+    at_once = soxr.resample(stereo, rate_hz, 16_000, quality="HQ")
+    np.testing.assert_array_equal(collect(stereo, rate_hz, 1_001), at_once)
 
 
 def test_resample_when_blocks_differ_then_same_samples() -> None:
@@ -41,7 +49,7 @@ def test_resample_when_rate_is_right_then_untouched() -> None:
 def test_resample_when_samples_are_no_numbers_then_zero_and_counted() -> None:
     collector = ResamplingCollector()
     collector.add(np.float32([[0.5], [np.nan], [np.inf], [-np.inf], [1e30], [-2.0]]), 16_000)
-    np.testing.assert_array_equal(collector.finish()[:, 0], np.float32([0.5, 0, 0, 0, 0, -2.0]))
+    np.testing.assert_array_equal(collector.finish()[:][:, 0], np.float32([0.5, 0, 0, 0, 0, -2.0]))
     assert collector.invalid_samples == 4
     assert "4 samples" in collector.warnings[0]
 
