@@ -7,44 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.ndimage import median_filter
 
-from murmur_cli.asr.whisper.word_alignment import first_frames, token_starts_s
-
-
-def cheapest_by_brute_force(cost: np.ndarray) -> tuple[float, list[list[int]]]:
-    """Cost of the cheapest monotone path, and the first frames of all paths that reach it."""
-    tokens, frames = cost.shape
-    best, firsts = np.inf, []
-    for length in range(max(tokens, frames), tokens + frames):
-        for steps in itertools.product([(1, 0), (0, 1), (1, 1)], repeat=length - 1):
-            if sum(s[0] for s in steps) != tokens - 1 or sum(s[1] for s in steps) != frames - 1:
-                continue
-            path = [(0, 0)]
-            for step in steps:
-                path.append((path[-1][0] + step[0], path[-1][1] + step[1]))
-            total = sum(float(cost[cell]) for cell in path)
-            first = [min(j for i, j in path if i == token) for token in range(tokens)]
-            if total < best - 1e-9:
-                best, firsts = total, []
-            if total <= best + 1e-9:
-                firsts.append(first)
-    return best, firsts
-
-
-@pytest.mark.parametrize(
-    ("tokens", "frames"), [(1, 1), (1, 4), (4, 1), (2, 3), (3, 4), (4, 3), (3, 5)]
-)
-def test_first_frames_when_compared_with_all_paths_then_cheapest(tokens: int, frames: int) -> None:
-    for seed in range(3):
-        cost = np.random.default_rng(seed).standard_normal((tokens, frames)).astype(np.float32)
-        _, firsts = cheapest_by_brute_force(cost)
-        assert first_frames(cost).tolist() in firsts
-
-
-def test_first_frames_when_tokens_own_blocks_then_their_starts() -> None:
-    cost = np.ones((3, 10), np.float32)
-    cost[0, :4] = cost[1, 4:7] = cost[2, 7:] = -1
-    assert first_frames(cost).tolist() == [0, 4, 7]
+from murmur_cli.asr.whisper.word_alignment import token_starts_s
 
 
 def attention_of(starts: list[int], entries: int) -> np.ndarray:
@@ -71,6 +36,37 @@ def test_token_starts_when_nothing_was_read_then_still_monotone() -> None:
     starts = token_starts_s(np.zeros((5, 2, 50), np.float16), 1.0)
     assert (np.diff(starts) >= 0).all()
     assert starts[0] == 0.0
+
+
+def token_starts_in_plain_steps(attention: np.ndarray, audio_s: float) -> np.ndarray:
+    """The definition, with scipy's median and a path filled cell by cell."""
+    entries = max(1, min(attention.shape[2], round(audio_s / 0.02)))
+    weights = attention[:, :, :entries].astype(np.float32)
+    weights = (weights - weights.mean(axis=0)) / np.maximum(weights.std(axis=0), 1e-6)
+    cost = -median_filter(weights, size=(1, 1, 7), mode="reflect").mean(axis=1)
+    tokens, frames = cost.shape
+    total = np.full((tokens + 1, frames + 1), np.inf)
+    total[0, 0] = 0.0
+    for i, j in np.ndindex(tokens, frames):
+        total[i + 1, j + 1] = cost[i, j] + min(total[i, j], total[i, j + 1], total[i + 1, j])
+    first = np.zeros(tokens)
+    i, j = tokens, frames
+    while i:
+        first[i - 1] = j - 1
+        choice = np.argmin((total[i - 1, j - 1], total[i - 1, j], total[i, j - 1]))
+        i, j = i - (choice != 2), j - (choice != 1)
+    return np.minimum(np.append(first * 0.02, audio_s), audio_s)
+
+
+@pytest.mark.parametrize("tokens", [1, 2, 25])
+@pytest.mark.parametrize("audio_s", [0.01, 0.06, 7.0, 30.0])
+def test_token_starts_when_attention_is_random_then_as_in_plain_steps(
+    tokens: int, audio_s: float
+) -> None:
+    peaks = np.random.default_rng(tokens).random((tokens, 3, 500)) ** 8
+    attention = (peaks / peaks.sum(axis=2, keepdims=True)).astype(np.float16)
+    found = token_starts_s(attention, audio_s)
+    assert np.array_equal(found, token_starts_in_plain_steps(attention, audio_s))
 
 
 @settings(deadline=None, max_examples=50)
