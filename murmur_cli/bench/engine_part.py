@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from murmur_cli.bench.peak_memory import peak_bytes, reset_peak
 from murmur_cli.bench.record import BenchPart, BenchRow, Column, Figure, Scale
 from murmur_cli.bench.spread import spread_of
 from murmur_cli.engine.decode_engine import DecodeEngine
+from murmur_cli.engine.memory_plan import RequestLimits
+from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.errors import UsageError
 from murmur_cli.types import KvUsage
@@ -75,8 +78,8 @@ def measure_engine(
         UsageError: more steps than the model has positions for.
     """
     most = subject.adapter.max_entries - len(subject.prompt) - 1
-    if not 1 <= steps <= most:
-        raise UsageError(f"--steps {steps}: give 1 to {most}; the model has no more positions")
+    if not 2 <= steps <= most:
+        raise UsageError(f"--steps {steps}: give 2 to {most}; the model has no more positions")
     checks = _check_covering(subject, settings, slots, steps)
     runs = {setting.name: _Runs() for setting in settings}
     for number in range(rounds + 1):
@@ -86,10 +89,16 @@ def measure_engine(
             if number:
                 _add(runs[setting.name], run)
         watch(number, rounds)
-    rows = tuple(_row(setting, runs[setting.name], slots, checks) for setting in settings)
+    rows = tuple(
+        _row(setting, _options(policy), runs[setting.name], slots, checks)
+        for setting, policy in (
+            (setting, build_policy(setting.policy, setting.options, subject.rates))
+            for setting in settings
+        )
+    )
     note = (
         f"One decode step of {slots} rows, {subject.speech_entries} speech entries each, mean of "
-        f"{steps} steps; {rounds} rounds in alternation; {subject.precision}. "
+        f"{steps - 1} steps; {rounds} rounds in alternation; {subject.precision}. "
         "start: all rows' speech keys and values, prompt and first step; the encoder ran before."
     )
     return BenchPart(
@@ -101,25 +110,35 @@ def _run(subject: EngineSubject, setting: EngineSetting, slots: int, steps: int)
     _reset_peak(subject)
     policy = build_policy(setting.policy, setting.options, subject.rates)
     rule = NeverEnds(subject.adapter.end_token)
-    engine = DecodeEngine(subject.adapter, policy, rule, slots)
     # The prompt gives the first token; each step one more.
-    engine.submit(subject.requests(slots, steps + 1))
-    began = time.perf_counter()
-    finished = engine.step()
-    filled = time.perf_counter()
-    decoded = 0
-    while engine.busy:
-        finished += engine.step()
-        decoded += 1
-    ended = time.perf_counter()
+    limits = RequestLimits(len(subject.prompt), steps + 1)
+    engine = DecodeEngine(subject.adapter, policy, rule, slots, limits=limits)
+    try:
+        engine.open()
+        if engine.slots < slots:
+            raise UsageError(
+                f"--batch-size {slots}: memory holds {engine.slots} requests; give at most that"
+            )
+        engine.submit(subject.requests(slots, steps + 1))
+        arena_bytes = engine.planned_bytes
+        began = time.perf_counter()
+        finished = engine.step()
+        filled = time.perf_counter()
+        decoded = 0
+        while engine.busy:
+            finished += engine.step()
+            decoded += 1
+        ended = time.perf_counter()
+    finally:
+        engine.close()
     ordered = sorted(finished, key=lambda end: int(end.request.key.split()[1]))
     assert all(len(end.tokens) == steps + 1 for end in ordered), setting
     return _Run(
         start_s=filled - began,
-        step_s=(ended - filled) / decoded if decoded else filled - began,
+        step_s=(ended - filled) / decoded,
         kv=sum((end.kv for end in finished), KvUsage()),
         tokens=tuple(end.tokens for end in ordered),
-        arena_bytes=subject.arena_bytes,
+        arena_bytes=arena_bytes,
         peak_bytes=_peak(subject),
     )
 
@@ -146,7 +165,22 @@ def _add(runs: _Runs, run: _Run) -> None:
     runs.peak_bytes = max(runs.peak_bytes, run.peak_bytes)
 
 
-def _row(setting: EngineSetting, runs: _Runs, slots: int, checks: dict[str, str]) -> BenchRow:
+def _options(policy: EvictionPolicy) -> dict[str, Figure]:
+    """Every option of both rules as the policy uses it, defaults included."""
+    return {
+        f"{region}_{field.name}": getattr(rule, field.name)
+        for region, rule in (("speech", policy.speech), ("output", policy.output))
+        for field in dataclasses.fields(rule)  # type: ignore[arg-type]  # rules are dataclasses
+    }
+
+
+def _row(
+    setting: EngineSetting,
+    options: dict[str, Figure],
+    runs: _Runs,
+    slots: int,
+    checks: dict[str, str],
+) -> BenchRow:
     kv = runs.kv
     held = kv.speech_entries_held + kv.output_entries_held
     figures: dict[str, Figure] = {
@@ -158,7 +192,7 @@ def _row(setting: EngineSetting, runs: _Runs, slots: int, checks: dict[str, str]
         "peak_bytes": runs.peak_bytes,
         "covering_check": checks[setting.policy],
     }
-    return BenchRow(setting.name, tuple(runs.step_s), figures, dict(setting.options))
+    return BenchRow(setting.name, tuple(runs.step_s), figures, options)
 
 
 def _reset_peak(subject: EngineSubject) -> None:

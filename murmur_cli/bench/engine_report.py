@@ -6,27 +6,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
-from murmur_cli.bench.engine_setting import parse_settings
+from murmur_cli.bench.engine_setting import EngineSetting
 from murmur_cli.bench.record import BenchReport
+from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import choose_model
 from murmur_cli.models.device import resolve_device
-from murmur_cli.settings import TranscribeSettings
+from murmur_cli.settings import Precision, TranscribeSettings
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
-    """Options of `murmur bench`; see the command."""
+    """What to measure, as `murmur bench` takes it; the first setting is the baseline."""
 
     model: str
-    evict: str
-    evict_options: Sequence[str]
+    settings: tuple[EngineSetting, ...]
     audio: Sequence[str]
     batch_size: int
     steps: int
     rounds: int
     device: str
     threads: int | None
+    precision: Precision = Precision.EXACT
 
 
 def engine_report(
@@ -42,8 +43,11 @@ def engine_report(
     for name, value in (("--rounds", asked.rounds), ("--threads", asked.threads)):
         if value is not None and value < 1:
             raise UsageError(f"{name} {value}: give 1 or more")
-    settings = parse_settings(asked.evict, asked.evict_options, WHISPER_RATES)
-    load = TranscribeSettings(model=asked.model, batch_size=asked.batch_size)
+    for setting in asked.settings:
+        build_policy(setting.policy, setting.options, WHISPER_RATES)
+    load = TranscribeSettings(
+        model=asked.model, batch_size=asked.batch_size, precision=asked.precision
+    )
     device = resolve_device(asked.device)
     choice = choose_model(asked.model, device)
 
@@ -58,18 +62,21 @@ def engine_report(
     subject = load_subject(choice, load, device, asked.audio, asked.batch_size)
     part = measure_engine(
         subject,
-        settings,
+        asked.settings,
         slots=asked.batch_size,
         steps=asked.steps,
         rounds=asked.rounds,
         watch=watch,
     )
-    setting = {
+    described = {
         "model": choice.name,
-        "evict": [entry.name for entry in settings],
+        "evict": [entry.name for entry in asked.settings],
+        "precision": subject.precision,
         "batch_size": asked.batch_size,
         "steps": asked.steps,
         "rounds": asked.rounds,
         "audio": "synthetic" if list(asked.audio) == ["synthetic"] else "recordings",
     }
-    return BenchReport("engine", setting, machine_record(device, torch.get_num_threads()), (part,))
+    return BenchReport(
+        "engine", described, machine_record(device, torch.get_num_threads()), (part,)
+    )

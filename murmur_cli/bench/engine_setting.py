@@ -6,11 +6,13 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from murmur_cli.engine.policies.base import RequestRates
-from murmur_cli.engine.policies.registry import build_policy, check_policy_name
+from murmur_cli.engine.policies.registry import check_policy_name
 from murmur_cli.errors import UsageError
 
 BASELINE = "none"
+
+LONGEST_PROMPT = 1024
+"""More tokens than any prompt here has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,11 @@ class EngineSetting:
         return " ".join([self.policy, *(f"{key}={value}" for key, value in self.options.items())])
 
 
-def parse_settings(
-    evict: str, options: Sequence[str], rates: RequestRates
-) -> tuple[EngineSetting, ...]:
+def parse_settings(evict: str, options: Sequence[str]) -> tuple[EngineSetting, ...]:
     """The settings in the order named, each once, 'none' first because the others need it.
 
     Raises:
-        UsageError: an unknown policy or option, or an option without a policy in the list.
+        UsageError: an unknown policy, or an option without a policy in the list.
     """
     names = [name.strip() for name in evict.split(",") if name.strip()]
     for name in names:
@@ -51,8 +51,6 @@ def parse_settings(
                 f"there: {', '.join(settings)}"
             )
         settings[policy].options[option] = value.strip()
-    for setting in settings.values():
-        build_policy(setting.policy, setting.options, rates)
     return tuple(settings.values())
 
 
@@ -63,6 +61,13 @@ COVERING: dict[str, Callable[[int, int], dict[str, str]]] = {
     "both": lambda entries, steps: {
         "speech_window": str(entries),
         "output_window": str(steps + 1),
+    },
+    "streaming": lambda entries, steps: {"window": str(entries + steps + LONGEST_PROMPT)},
+    "align": lambda entries, steps: {"before": str(entries), "after": str(entries)},
+    "align+output": lambda entries, steps: {
+        "before": str(entries),
+        "after": str(entries),
+        "window": str(steps + 1),
     },
 }
 """Policy → options with which nothing is evicted from so many speech entries and steps."""

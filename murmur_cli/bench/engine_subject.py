@@ -55,12 +55,6 @@ class EngineSubject:
     windows: tuple[torch.Tensor, ...]
     prompt: tuple[int, ...]
 
-    @property
-    def arena_bytes(self) -> int:
-        """Of what the engine has allocated."""
-        size: int = self.adapter.arena_bytes  # type: ignore[attr-defined]
-        return size
-
     def requests(self, count: int, tokens: int) -> list[Request]:
         """`count` requests of `tokens` output tokens; windows recur if they are too few."""
         nothing = np.zeros(0, dtype=np.float32)
@@ -134,7 +128,7 @@ def _samples(audio: Sequence[str], wanted: int) -> Samples:
         return synthetic_audio(wanted / to_samples(1.0))
     found: list[Samples] = []
     for source in find_inputs([Path(name) for name in audio], recursive=False):
-        found.append(read_recording(source).samples)
+        found.append(read_recording(source).samples[:wanted])
         if sum(map(len, found)) >= wanted:
             break
     joined = np.concatenate(found) if found else np.zeros(0, dtype=np.float32)

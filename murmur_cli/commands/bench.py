@@ -9,6 +9,7 @@ import typer
 
 from murmur_cli.commands.console import stderr_console, stdout_console
 from murmur_cli.commands.table import print_table
+from murmur_cli.settings import Precision
 
 
 def bench_command(
@@ -17,7 +18,7 @@ def bench_command(
     ] = "auto",
     evict: Annotated[
         str, typer.Option(help="KV eviction policies to compare; none is always among them.")
-    ] = "none,output,speech,both",
+    ] = "none,output,speech,both,align",
     evict_opt: Annotated[
         list[str] | None,
         typer.Option(metavar="POLICY.KEY=VALUE", help="Option of a policy; repeatable."),
@@ -36,6 +37,9 @@ def bench_command(
     threads: Annotated[
         int | None, typer.Option(help="Threads of the arithmetic; default as torch chooses.")
     ] = None,
+    precision: Annotated[
+        Precision, typer.Option(help="Arithmetic, as for 'murmur transcribe'.")
+    ] = Precision.EXACT,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     output: Annotated[
         Path | None,
@@ -50,20 +54,21 @@ def bench_command(
     compares with other programs is measured by 'make bench'.
     """
     from murmur_cli.bench.engine_report import EngineRequest, engine_report
+    from murmur_cli.bench.engine_setting import parse_settings
     from murmur_cli.bench.report_files import write_report
     from murmur_cli.bench.report_table import cells, header
 
     notes = stderr_console()
     request = EngineRequest(
         model=model,
-        evict=evict,
-        evict_options=evict_opt or (),
+        settings=parse_settings(evict, evict_opt or ()),
         audio=audio or ("synthetic",),
         batch_size=batch_size,
         steps=steps,
         rounds=rounds,
         device=device,
         threads=threads,
+        precision=precision,
     )
     report = engine_report(
         request, lambda done, total: notes.print(f"round {done} of {total} done") if done else None
