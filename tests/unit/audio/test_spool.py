@@ -85,10 +85,10 @@ def test_spool_through_when_on_disk_then_as_in_memory(
     np.testing.assert_array_equal(found[:], audio * np.float32(0.5))
 
 
-def test_spool_when_hour_long_then_memory_is_bounded() -> None:
-    """An hour of mono is 230 MB. Python's own count of memory includes numpy's arrays."""
+def test_spool_when_long_then_memory_is_bounded() -> None:
+    """26 blocks are 109 MB. Python's own count of memory includes numpy's arrays."""
     block = np.zeros(1 << 20, np.float32)
-    blocks = 55
+    blocks = 26
     tracemalloc.start()
     made = Spool()
     for _ in range(blocks):
