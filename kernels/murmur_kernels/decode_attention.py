@@ -56,7 +56,8 @@ def decode_attention(
     check_arena(query, keys, values)
     step.check_fits(query.shape[0], keys.shape[0], keys.shape[2])
     check_probe_heads(probe_heads, query.shape[1])
-    code = _machine_code(query.device, keys.dtype, keys.shape[3])
+    grouped = query.shape[1] > keys.shape[1]
+    code = _machine_code(query.device, keys.dtype, keys.shape[3], grouped)
     if code is None:
         return views_attention(query, keys, values, step, scale, probe_heads)
     from murmur_kernels.compiled.attention import compiled_attention
@@ -69,14 +70,16 @@ def decode_attention_path(device: torch.device, dtype: torch.dtype, head_dim: in
 
     'compiled' is machine code made for this processor, 'torch' are torch's own operations.
     """
-    return "torch" if _machine_code(device, dtype, head_dim) is None else "compiled"
+    return "torch" if _machine_code(device, dtype, head_dim, grouped=False) is None else "compiled"
 
 
-def _machine_code(device: torch.device, dtype: torch.dtype, head_dim: int) -> MachineCode | None:
+def _machine_code(
+    device: torch.device, dtype: torch.dtype, head_dim: int, grouped: bool
+) -> MachineCode | None:
     if device.type != "cpu" or dtype not in ARENA_DTYPES or head_dim % LANES:
         return None
     try:
-        from murmur_kernels.compiled.machine_code import machine_code, runs_here
-    except ImportError:
+        from murmur_kernels.compiled.machine_code import machine_code
+    except ImportError:  # no llvmlite for this platform
         return None
-    return machine_code(head_dim, dtype) if runs_here() else None
+    return machine_code(head_dim, dtype, grouped)

@@ -15,6 +15,8 @@ from llvmlite import ir
 LANES = 8
 """Floats of a vector: one AVX2 register."""
 
+CACHE_LINE_BYTES = 64
+
 I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 FLOAT, POINTER = ir.FloatType(), ir.PointerType()
 VECTOR = ir.VectorType(FLOAT, LANES)
@@ -89,12 +91,22 @@ class Code:
         shifted = self.build.shl(wide, ir.Constant(wide.type, [16] * LANES))
         return self.build.bitcast(shifted, VECTOR)
 
+    def prefetch(self, address: Value, size: int) -> None:
+        """Ask for the cache lines of `size` bytes; an address that does not exist does no harm."""
+        flags = [I32] * 3
+        function = self._intrinsic("llvm.prefetch.p0", ir.VoidType(), [POINTER, *flags])
+        for offset in range(0, size, CACHE_LINE_BYTES):
+            # to read, into every level, data
+            place = self.at(address, I64(offset))
+            self.build.call(function, [place, I32(0), I32(3), I32(1)])
+
+    def _intrinsic(self, name: str, result: Any, parameters: Sequence[Any]) -> Any:
+        known = self._module.globals.get(name)
+        return known or ir.Function(self._module, ir.FunctionType(result, parameters), name)
+
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         """a * b + c, rounded once."""
-        name = f"llvm.fma.v{LANES}f32"
-        function = self._module.globals.get(name) or ir.Function(
-            self._module, ir.FunctionType(VECTOR, [VECTOR] * 3), name
-        )
+        function = self._intrinsic(f"llvm.fma.v{LANES}f32", VECTOR, [VECTOR] * 3)
         return self.build.call(function, [a, b, c])
 
     def spread(self, value: Value) -> Value:

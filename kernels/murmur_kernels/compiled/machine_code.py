@@ -20,7 +20,6 @@ NEEDED_FEATURES = ("avx2", "fma", "f16c")
 """Without them LLVM would call library functions, which this process may not have."""
 
 
-@functools.cache
 def runs_here() -> bool:
     """Whether this processor is one that the code is made for and tested on."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
@@ -30,17 +29,17 @@ def runs_here() -> bool:
 
 
 class MachineCode:
-    """The compiled entry point for one head size and dtype.
+    """The compiled entry point for one head size and dtype, and groups of one or more.
 
     Attributes:
         address: of `void (int64 *arguments)`.
         call: the same, on the calling thread; the interpreter lock is released meanwhile.
     """
 
-    def __init__(self, head_dim: int, dtype: torch.dtype) -> None:
+    def __init__(self, head_dim: int, dtype: torch.dtype, *, grouped: bool) -> None:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
-        module = binding.parse_assembly(attention_module(head_dim, dtype))
+        module = binding.parse_assembly(attention_module(head_dim, dtype, grouped=grouped))
         machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
             cpu=binding.get_host_cpu_name(),
             features=binding.get_host_cpu_features().flatten(),
@@ -54,10 +53,14 @@ class MachineCode:
 
 
 @functools.cache
-def machine_code(head_dim: int, dtype: torch.dtype) -> MachineCode:
-    """The code for a head size and dtype, made at the first call.
+def machine_code(head_dim: int, dtype: torch.dtype, grouped: bool) -> MachineCode | None:
+    """The code for a head size, an arena's dtype, and one or several query heads a KV head.
 
-    Raises:
-        RuntimeError: LLVM refuses the module.
+    Made at the first call. None where this processor or this LLVM is not fit for it.
     """
-    return MachineCode(head_dim, dtype)
+    if not runs_here():
+        return None
+    try:
+        return MachineCode(head_dim, dtype, grouped=grouped)
+    except RuntimeError:  # llvmlite's error for a module that LLVM does not accept
+        return None

@@ -48,13 +48,14 @@ ARGUMENTS = (
 the bits of a float32. The first two start at 0 and are counted up by the threads."""
 
 
-def attention_module(head_dim: int, dtype: torch.dtype) -> str:
+def attention_module(head_dim: int, dtype: torch.dtype, *, grouped: bool) -> str:
     """LLVM IR of the entry point `void (int64 *arguments)` and all it calls.
 
     Every thread of a team calls it with the same arguments; it returns when no task is left.
+    `grouped` says whether several query heads share a KV head.
     """
     module = ir.Module(ENTRY_POINT)
-    task = _add_task(module, head_dim, dtype)
+    task = _add_task(module, head_dim, dtype, grouped)
     code = Code(module, ENTRY_POINT, [POINTER], public=True)
     (arguments,) = code.arguments
     build = code.build
@@ -82,10 +83,11 @@ def attention_module(head_dim: int, dtype: torch.dtype) -> str:
     return str(module)
 
 
-def _add_task(module: Any, head_dim: int, dtype: torch.dtype) -> Any:
+def _add_task(module: Any, head_dim: int, dtype: torch.dtype, grouped: bool) -> Any:
     """(arguments, scratch, number): one row's query heads of one KV head, number % kv_heads."""
-    over_keys = _add_grouped(module, "over_keys", add_scores, head_dim, dtype)
-    over_values = _add_grouped(module, "over_values", add_mix, head_dim, dtype)
+    add_range = _add_shared_range if grouped else _add_single_range
+    over_keys = add_range(module, "over_keys", add_scores, head_dim, dtype)
+    over_values = add_range(module, "over_values", add_mix, head_dim, dtype)
     softmax = add_softmax(module, "softmax")
     copy = _add_copy(module)
     task = _Task(module, head_dim)
@@ -239,23 +241,35 @@ def _add_copy(module: Any) -> Any:
     return code.function
 
 
-def _add_grouped(
+RANGE_PARAMETERS = [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, POINTER]
+"""left, its strides over heads and entries; entries, count, stride; right, its strides; group,
+staging: an inner loop (left, entries, count, stride, right) for each query head of the group."""
+
+
+def _add_single_range(
     module: Any, name: str, add_tile: Callable[..., Any], head_dim: int, dtype: torch.dtype
 ) -> Any:
-    """(left, its strides over heads and entries, entries, count, stride, right, its strides,
-    group, staging): an inner loop for each query head of a group over the same entries.
+    """RANGE_PARAMETERS, for a group of one: the entries are read as they lie."""
+    tile = add_tile(module, f"{name}_tile", head_dim, dtype)
+    code = Code(module, name, RANGE_PARAMETERS)
+    left, _, _, entries, count, stride, right = code.arguments[:7]
+    code.build.call(tile, [left, entries, count, stride, right])
+    code.build.ret_void()
+    return code.function
 
-    A group of one reads the entries directly. A larger one takes them in blocks, widened to
-    float32 once, so that memory is read once whatever the group.
+
+def _add_shared_range(
+    module: Any, name: str, add_tile: Callable[..., Any], head_dim: int, dtype: torch.dtype
+) -> Any:
+    """RANGE_PARAMETERS, for a group of several: they take the entries block by block.
+
+    A block is widened to float32 once for all, so memory is read once whatever the group.
     """
-    direct = add_tile(module, f"{name}_direct", head_dim, dtype)
-    wide = direct
+    tile = add_tile(module, f"{name}_tile", head_dim, torch.float32)
+    widen = None
     if dtype != torch.float32:
-        wide = add_tile(module, f"{name}_wide", head_dim, torch.float32)
         widen = add_widen(module, f"{name}_widen", head_dim, dtype)
-    code = Code(
-        module, name, [POINTER, I64, I64, POINTER, I64, I64, POINTER, I64, I64, I64, POINTER]
-    )
+    code = Code(module, name, RANGE_PARAMETERS)
     left, left_head, left_entry, entries, count, stride = code.arguments[:6]
     right, right_head, right_entry, group, staging = code.arguments[6:]
     build = code.build
@@ -264,24 +278,20 @@ def _add_grouped(
         first = build.mul(index, I64(BLOCK_ENTRIES))
         size = code.minimum(build.sub(count, first), I64(BLOCK_ENTRIES))
         source, source_stride = code.at(entries, (first, stride)), stride
-        if dtype != torch.float32:
+        if widen is not None:
             build.call(widen, [source, size, stride, staging])
             source, source_stride = staging, I64(4 * head_dim)
 
         def head(index: Value, _: Sequence[Value]) -> list[Value]:
             head_left = code.at(left, (index, left_head), (first, left_entry))
             head_right = code.at(right, (index, right_head), (first, right_entry))
-            build.call(wide, [head_left, source, size, source_stride, head_right])
+            build.call(tile, [head_left, source, size, source_stride, head_right])
             return []
 
         code.loop(group, [], head)
         return []
 
-    with build.if_else(build.icmp_signed("==", group, I64(1))) as (alone, shared):
-        with alone:
-            build.call(direct, [left, entries, count, stride, right])
-        with shared:
-            blocks = build.lshr(build.add(count, I64(BLOCK_ENTRIES - 1)), I64(5))
-            code.loop(blocks, [], block)
+    blocks = build.udiv(build.add(count, I64(BLOCK_ENTRIES - 1)), I64(BLOCK_ENTRIES))
+    code.loop(blocks, [], block)
     build.ret_void()
     return code.function

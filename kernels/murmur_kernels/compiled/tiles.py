@@ -14,6 +14,10 @@ from llvmlite import ir
 
 from murmur_kernels.compiled.code import FLOAT, I32, I64, LANES, POINTER, VECTOR, Code, Value, lanes
 
+PREFETCHED_ENTRIES = LANES
+"""Narrow entries are asked for this far ahead: alone, the processor's own prefetching of them
+leaves the arithmetic waiting, measured as a fifth of the time. Wide ones gain nothing."""
+
 MAX_COLUMN_VECTORS = 12
 """Accumulators of the weighted sum; with a weight and an entry they fill the 16 registers."""
 
@@ -42,6 +46,9 @@ def add_scores(module: Any, name: str, head_dim: int, dtype: torch.dtype) -> Any
     def full_tile(index: Value, _: Sequence[Value]) -> list[Value]:
         first = build.mul(index, I64(LANES))
         base = code.at(entries, (first, stride))
+        if dtype != torch.float32:
+            for entry in range(PREFETCHED_ENTRIES, PREFETCHED_ENTRIES + LANES):
+                code.prefetch(code.at(base, (stride, entry)), head_dim * dtype.itemsize)
         tile([code.at(base, (stride, entry)) for entry in range(LANES)], first)
         return []
 
@@ -75,8 +82,12 @@ def add_mix(module: Any, name: str, head_dim: int, dtype: torch.dtype) -> Any:
         )
 
         def entry(index: Value, totals: Sequence[Value], columns: range = columns) -> list[Value]:
+            first_byte = columns.start * dtype.itemsize
             weight = code.spread(build.load(code.at(weights, (index, 4)), align=4, typ=FLOAT))
             base = code.at(entries, (index, stride))
+            if dtype != torch.float32:
+                ahead = code.at(base, (stride, PREFETCHED_ENTRIES), I64(first_byte))
+                code.prefetch(ahead, len(columns) * LANES * dtype.itemsize)
             return [
                 code.fma(
                     weight,
