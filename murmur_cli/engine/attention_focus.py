@@ -27,7 +27,8 @@ CERTAINTY_POWER = 8
 MIN_CERTAINTY = 0.2
 """Average certainty from which a focus is known at first: one or two sure steps."""
 
-TINY = 1e-9
+NO_CERTAINTY = 0.01
+"""Doubt over many steps must not add up: below this average certainty glances move little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class AttentionFocus:
         certainty = glance.mass**CERTAINTY_POWER
         self._certainty = _average(self._certainty, certainty)
         # The newest glance's share of averages that are weighted by certainty.
-        share = (1 - KEPT) * certainty / max(self._certainty, TINY)
+        share = (1 - KEPT) * certainty / max(self._certainty, NO_CERTAINTY)
         self._position += share * (glance.position - self._position)
         away = abs(glance.position - self._position)
         self._spread += share * (glance.spread + away - self._spread)
