@@ -12,7 +12,7 @@ import typer
 from murmur_cli.commands.progress_display import ProgressDisplay
 from murmur_cli.errors import ExitCode, MurmurError
 from murmur_cli.settings import TranscribeSettings
-from murmur_cli.types import Transcript
+from murmur_cli.types import KvUsage, Transcript
 
 if TYPE_CHECKING:
     from murmur_cli.batch import Outcome
@@ -76,6 +76,8 @@ def report_outcome(
         display.line(line)
     timings = outcome.transcript.timings
     display.note(f"{name}: " + ", ".join(f"{t.stage} {t.wall_s:.1f} s" for t in timings))
+    if outcome.transcript.kv.steps:
+        display.note(f"{name}: {_kv_read(outcome.transcript.kv)}")
 
 
 def _print_data(text: str) -> bool:
@@ -114,6 +116,26 @@ def _summary(transcript: Transcript) -> str:
         if flags:
             parts.append("flags: " + ", ".join(flags))
     return f"{transcript.status}: {', '.join(parts)}; took {wall_s:.1f} s"
+
+
+def _kv_read(kv: KvUsage) -> str:
+    """Such as 'KV read 12.3 GB, 2.4 MB a token, 89 % of speech entries, 100 % of the others'."""
+    shares = ", ".join(
+        f"{100 * read / held:.0f} % of {entries}"
+        for read, held, entries in (
+            (kv.speech_entries_read, kv.speech_entries_held, "speech entries"),
+            (kv.output_entries_read, kv.output_entries_held, "prompt and output entries"),
+        )
+        if held
+    )
+    return f"KV read {_bytes(kv.bytes_read)}, {_bytes(kv.bytes_read / kv.steps)} a token, {shares}"
+
+
+def _bytes(number: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number / 1e3:.1f} kB"
 
 
 def _count(number: int, noun: str) -> str:

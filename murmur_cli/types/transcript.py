@@ -8,7 +8,7 @@ from typing import Any
 
 from murmur_cli.types.audio import AudioFacts
 from murmur_cli.types.chunks import ChunkPlan
-from murmur_cli.types.recognition import ChunkTranscript, Segment, Word
+from murmur_cli.types.recognition import ChunkTranscript, KvUsage, Segment, Word
 from murmur_cli.types.speakers import SpeakerTurn, StitchDecision
 
 
@@ -79,3 +79,8 @@ class Transcript:
     def words(self) -> tuple[Word, ...]:
         """All words, in the order of the segments."""
         return tuple(word for segment in self.segments for word in segment.words)
+
+    @property
+    def kv(self) -> KvUsage:
+        """What decoding read, summed over the chunks."""
+        return sum((chunk.kv for chunk in self.chunks), KvUsage())

@@ -25,7 +25,7 @@ from murmur_cli.types import (
 from murmur_cli.writers import json_layout
 from murmur_cli.writers.clock import span_ms
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 """Major: a reader must change. Minor: keys were added."""
 
 
@@ -53,6 +53,7 @@ def document(transcript: Transcript) -> dict[str, Any]:
             "max_chunk_s": _rounded(transcript.plan.max_chunk_s),
         },
         "chunks": [_chunk(chunks[made.chunk_index], made) for made in transcript.chunks],
+        "kv": _kv(transcript.kv),
         "stitching": [_decision(decision) for decision in transcript.decisions],
         "run": _run(transcript.run),
         "timings": [

@@ -113,6 +113,20 @@ def test_document_when_full_then_holds_words_chunks_and_stitching():
     assert made["stitching"][0]["margin"] == 0.66
 
 
+def test_document_when_there_are_chunks_then_kv_is_their_sum():
+    usages = (KvUsage(4, 400, 800, 40, 40, 4096), KvUsage(1, 100, 200, 5, 10, 1024))
+    chunks = tuple(make_chunk_transcript(kv=usage) for usage in usages)
+    made = _document(make([make_segment("a", 0, 1)], chunks=chunks))
+    assert made["kv"] == {
+        "steps": 5,
+        "bytes_read": 5120,
+        "speech_entries_read_per_step": 100.0,
+        "speech_entries_held_per_step": 200.0,
+        "output_entries_read_per_step": 9.0,
+        "output_entries_held_per_step": 10.0,
+    }
+
+
 def test_document_when_empty_then_valid():
     made = _document(
         make(status=Status.EMPTY, facts=make_facts(3.0, peak_dbfs=None, rms_dbfs=None))
@@ -152,7 +166,7 @@ def test_render_when_only_timings_differ_then_only_they_differ():
 def test_render_when_rendered_twice_then_same_bytes_and_keys_in_order():
     text = json_document.render(_full())
     assert text == json_document.render(_full())
-    assert text.startswith('{\n "schema_version": "1.0",\n "session_id": "talk",')
+    assert text.startswith('{\n "schema_version": "1.1",\n "session_id": "talk",')
     assert text.endswith("}\n")
 
 
