@@ -7,7 +7,7 @@ finish:    diarize -> stitch -> attribute              as soon as a recording's 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from murmur_cli.asr.base import Job, Recognition, RecognitionSession
@@ -73,7 +73,7 @@ class Pipeline:
         self._session: RecognitionSession | None = None
         self._heard: dict[str, tuple[InputFile, Prepared]] = {}
 
-    def run(self, sources: Sequence[InputFile]) -> Iterator[Done]:
+    def run(self, sources: Sequence[InputFile]) -> Generator[Done, None, None]:
         """Each recording as it is done: in order of completion, which need not be that of
         `sources`. One that fails does not stop the others.
 

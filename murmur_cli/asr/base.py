@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from murmur_cli.progress import ProgressHook
-from murmur_cli.types import Chunk, ChunkTranscript, ModelIdentity, PackingRule, Samples
+from murmur_cli.types import Chunk, ChunkTranscript, ModelIdentity, PackingRule, SampleSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Job:
     """One recording to recognise; its name is unique in the session."""
 
     recording: str
-    samples: Samples
+    samples: SampleSource
     chunks: Sequence[Chunk]
 
 
@@ -33,7 +33,7 @@ class Recognition:
 
     chunks: tuple[ChunkTranscript, ...]
     language: str | None
-    wall_s: float = 0.0
+    wall_s: float = field(default=0.0, compare=False)
     notes: tuple[str, ...] = ()
 
 
