@@ -43,10 +43,10 @@ class LogMel:
             window=torch.hann_window(FFT_SAMPLES),
             return_complex=True,
         )
-        power = spectrum[:, :-1].abs() ** 2
-        logs = torch.log10(torch.clamp(self._filters() @ power, min=1e-10))
-        logs = torch.maximum(logs, logs.max() - 8.0)
-        return (logs + 4.0) / 4.0
+        # numpy takes a fifth of the time of torch for the absolute of complex numbers
+        power = torch.from_numpy(np.square(np.abs(spectrum[:, :-1].numpy())))
+        logs = (self._filters() @ power).clamp_(min=1e-10).log10_()
+        return logs.clamp_(min=logs.max() - 8.0).add_(4.0).div_(4.0)
 
     def _filters(self) -> torch.Tensor:
         """(mel_bins, frequencies); a few hundred microseconds, so not kept."""

@@ -30,13 +30,11 @@ def token_starts_s(attention: npt.NDArray[np.float16], audio_s: float) -> npt.ND
     entries = max(1, min(attention.shape[2], round(audio_s / ENTRY_S)))
     # torch widens float16 seven times as fast as numpy
     weights = torch.from_numpy(attention[:, :, :entries]).float().numpy()
-    mean = weights.mean(axis=0)
     spread = np.maximum(weights.std(axis=0), 1e-6)
-    cost = np.empty((tokens, entries), dtype=np.float32)
-    for token in range(tokens):  # one token's rows fit the cache
-        standardised = (weights[token] - mean) / spread
-        cost[token] = -median_of_seven(standardised).mean(axis=0)
-    first = first_frames(cost)
+    weights -= weights.mean(axis=0)
+    weights /= spread
+    smooth = median_of_seven(weights.reshape(-1, entries)).reshape(weights.shape)
+    first = first_frames(-smooth.mean(axis=1))
     starts = np.append(first * ENTRY_S, audio_s)
     assert len(starts) == tokens + 1
     clipped: npt.NDArray[np.float64] = np.minimum(starts, audio_s)
