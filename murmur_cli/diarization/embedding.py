@@ -13,19 +13,19 @@ import numpy.typing as npt
 from murmur_cli.diarization import fbank
 from murmur_cli.diarization.checkpoint import load_network
 from murmur_cli.diarization.frame_grid import FRAME_SAMPLES
+from murmur_cli.diarization.on_cores import on_cores
 from murmur_cli.types import Embedding, Samples
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from murmur_cli.diarization.campplus import CamPlusPlus
 
 LENGTHS_FRAMES = (40, 60, 80, 100, 130, 160, 200)
 """Lengths in 10 ms frames that are embedded. Of a stretch the middle is taken, as long as the
 list allows, so that stretches of like length run as one batch without padding. Beyond 2 s more
 of a stretch cost time and did not change a decision on real recordings."""
 
-_BATCH_FRAMES = 2400
+_BATCH_FRAMES = 800
+"""What goes through the network together: enough to fill a core, little enough for its cache."""
 
 
 class Embedder:
@@ -38,9 +38,11 @@ class Embedder:
             ModelError: the weights are missing, damaged or of another network.
         """
         from murmur_cli.diarization.campplus import CamPlusPlus
+        from murmur_cli.diarization.folded_campplus import FoldedCamPlusPlus
 
-        self._network: CamPlusPlus = CamPlusPlus()
-        load_network(self._network, weights)
+        network = CamPlusPlus()
+        load_network(network, weights)
+        self._network = FoldedCamPlusPlus(network)
 
     def embed(
         self, samples: Samples, stretches: Sequence[npt.NDArray[np.int64]]
@@ -60,15 +62,16 @@ class Embedder:
             rows.append(chosen)
             if chosen.size:
                 by_length[chosen.size].append(index)
+        batches = [
+            members[first : first + max(1, _BATCH_FRAMES // length)]
+            for length, members in sorted(by_length.items(), reverse=True)
+            for first in range(0, len(members), max(1, _BATCH_FRAMES // length))
+        ]
+        vectors = on_cores(lambda batch: self._run(features, [rows[i] for i in batch]), batches)
         found: list[Embedding | None] = [None] * len(stretches)
-        for length, members in sorted(by_length.items()):
-            size = max(1, _BATCH_FRAMES // length)
-            for first in range(0, len(members), size):
-                batch = members[first : first + size]
-                for index, vector in zip(
-                    batch, self._run(features, [rows[i] for i in batch]), strict=True
-                ):
-                    found[index] = vector
+        for batch, of_batch in zip(batches, vectors, strict=True):
+            for index, vector in zip(batch, of_batch, strict=True):
+                found[index] = vector
         return found
 
     def _run(self, features: Tensor, rows: list[npt.NDArray[np.int64]]) -> list[Embedding | None]:

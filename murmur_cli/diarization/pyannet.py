@@ -1,5 +1,7 @@
 """The network of pyannote segmentation-3.0: SincNet, bidirectional LSTM, two linear layers.
 
+SincNet's parameters are here; `sinc_features` computes it, shared between windows.
+
 Own implementation with the parameter names of the published checkpoint. Sources: M. Ravanelli,
 Y. Bengio, "Speaker recognition from raw waveform with SincNet" (arXiv:1808.00158); M. Pariente
 et al., "Filterbank design for end-to-end speech separation" (arXiv:1910.10400) for the
@@ -25,7 +27,6 @@ RECEPTIVE_FIELD_SAMPLES = 991
 NUM_CLASSES = 7
 """Powerset classes of three speakers, at most two at once."""
 
-_SINC_STRIDE = 10
 _MIN_LOW_HZ = 50.0
 _MIN_BAND_HZ = 50.0
 
@@ -63,12 +64,9 @@ class _SincLayer(nn.Module):
         super().__init__()
         self.filterbank = SincFilters()
 
-    def forward(self, waveforms: Tensor) -> Tensor:
-        return F.conv1d(waveforms, self.filterbank(), stride=_SINC_STRIDE)
-
 
 class SincNet(nn.Module):
-    """Waveform to 60 features each 270 samples."""
+    """Parameters of the layers that `sinc_features` runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,19 +74,9 @@ class SincNet(nn.Module):
         self.conv1d = nn.ModuleList([_SincLayer(), nn.Conv1d(80, 60, 5), nn.Conv1d(60, 60, 5)])
         self.norm1d = nn.ModuleList(nn.InstanceNorm1d(size, affine=True) for size in (80, 60, 60))
 
-    def forward(self, waveforms: Tensor) -> Tensor:
-        """(batch, 1, samples) to (batch, 60, frames)."""
-        features: Tensor = self.wav_norm1d(waveforms)
-        for index, (convolve, normalise) in enumerate(zip(self.conv1d, self.norm1d, strict=True)):
-            features = convolve(features)
-            if index == 0:
-                features = features.abs_()
-            features = F.leaky_relu_(normalise(F.max_pool1d(features, 3)))
-        return features
-
 
 class PyanNet(nn.Module):
-    """Waveform to log-probabilities of powerset classes."""
+    """Features of a window to log-probabilities of powerset classes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,12 +85,11 @@ class PyanNet(nn.Module):
         self.linear = nn.ModuleList([nn.Linear(256, 128), nn.Linear(128, 128)])
         self.classifier = nn.Linear(128, NUM_CLASSES)
 
-    def forward(self, waveforms: Tensor) -> Tensor:
-        """(batch, 1, samples) at 16 kHz to (batch, frames, classes), log-probabilities."""
-        features = self.sincnet(waveforms).transpose(1, 2)
+    def forward(self, features: Tensor) -> Tensor:
+        """(batch, frames, 60) of `sinc_features` to (batch, frames, classes)."""
         hidden, _ = self.lstm(features)
         for layer in self.linear:
-            hidden = F.leaky_relu(layer(hidden))
+            hidden = F.leaky_relu_(layer(hidden))
         return F.log_softmax(self.classifier(hidden), dim=-1)
 
 

@@ -10,15 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from murmur_cli.diarization.checkpoint import load_network
-from murmur_cli.diarization.frame_grid import WINDOW_FRAMES, WINDOW_SAMPLES, FrameGrid
+from murmur_cli.diarization.frame_grid import (
+    FRAME_SAMPLES,
+    WINDOW_FRAMES,
+    WINDOW_SAMPLES,
+    FrameGrid,
+)
+from murmur_cli.diarization.on_cores import on_cores
 from murmur_cli.diarization.powerset import active_slots, slot_probabilities
 from murmur_cli.types import Samples, SampleSource, SampleSpan
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from murmur_cli.diarization.pyannet import PyanNet
 
 BATCH_WINDOWS = 16
-"""Enough to fill two cores; more windows cost memory and gain nothing."""
+"""Enough to fill a core; more windows cost memory and gain nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +54,11 @@ class Segmenter:
             ModelError: the weights are missing, damaged or of another network.
         """
         from murmur_cli.diarization.pyannet import PyanNet
+        from murmur_cli.diarization.sinc_features import SincFeatures
 
         self._network: PyanNet = PyanNet()
         load_network(self._network, weights)
+        self._sinc = SincFeatures(self._network.sincnet)
 
     def segment(
         self, samples: SampleSource, grid: FrameGrid, speech: tuple[SampleSpan, ...]
@@ -60,30 +70,76 @@ class Segmenter:
             grid: from `plan_windows`.
             speech: speech found in the chunk.
         """
-        import torch
-
         has_speech = grid.frames_with(speech)
         shape = (len(grid.window_starts), WINDOW_FRAMES, 3)
         active = np.zeros(shape, dtype=np.bool_)
         probability = np.zeros(shape, dtype=np.float32)
         wanted = [w for w in range(shape[0]) if has_speech[grid.frames_of(w)].any()]
-        for first in range(0, len(wanted), BATCH_WINDOWS):
-            batch = wanted[first : first + BATCH_WINDOWS]
-            audio = np.stack([_window(samples, grid.window_start_sample(w)) for w in batch])
-            with torch.inference_mode():
-                scores = self._network(torch.from_numpy(audio).unsqueeze(1)).numpy()
-            for window, score in zip(batch, scores, strict=True):
-                inside = grid.frames_of(window)
-                length = inside.stop - inside.start
-                active[window, :length] = active_slots(score[:length])
-                probability[window, :length] = slot_probabilities(score[:length])
+        batches = [
+            wanted[first : first + BATCH_WINDOWS] for first in range(0, len(wanted), BATCH_WINDOWS)
+        ]
+        scores = on_cores(lambda batch: self._scores(samples, grid, batch), batches)
+        for window, score in zip(wanted, (row for batch in scores for row in batch), strict=True):
+            inside = grid.frames_of(window)
+            length = inside.stop - inside.start
+            active[window, :length] = active_slots(score[:length])
+            probability[window, :length] = slot_probabilities(score[:length])
         return Segmentation(grid, active, probability)
 
+    def _scores(
+        self, samples: SampleSource, grid: FrameGrid, windows: list[int]
+    ) -> npt.NDArray[np.float32]:
+        """Log-probabilities of classes: (windows, 589, classes)."""
+        import torch
 
-def _window(samples: SampleSource, start: int) -> Samples:
-    """10 s from `start`, with zeros where the recording has nothing."""
-    window = np.zeros(WINDOW_SAMPLES, dtype=np.float32)
+        with torch.inference_mode():
+            features = [
+                found
+                for run in _overlapping(grid, windows)
+                for found in self._features(samples, grid, run)
+            ]
+            scores: npt.NDArray[np.float32] = self._network(torch.stack(features)).numpy()
+        return scores
+
+    def _features(self, samples: SampleSource, grid: FrameGrid, run: list[int]) -> list[Tensor]:
+        """Features of windows that overlap, each (589, 60)."""
+        import torch
+
+        from murmur_cli.diarization.sinc_features import EXTREMES_PER_HOP
+
+        start = grid.window_start_sample(run[0])
+        end = grid.window_start_sample(run[-1]) + WINDOW_SAMPLES
+        signal = torch.from_numpy(_signal(samples, start, end))
+        extremes = self._sinc.extremes(signal)
+        per_window = self._sinc.num_extremes(WINDOW_SAMPLES)
+        features = []
+        for window in run:
+            frame = grid.window_starts[window] - grid.window_starts[run[0]]
+            first, row = frame * FRAME_SAMPLES, frame * EXTREMES_PER_HOP
+            features.append(
+                self._sinc.features(
+                    extremes[:, row : row + per_window], signal[first : first + WINDOW_SAMPLES]
+                )
+            )
+        return features
+
+
+def _overlapping(grid: FrameGrid, windows: list[int]) -> list[list[int]]:
+    """The windows in runs in which each overlaps the next."""
+    runs: list[list[int]] = []
+    for window in windows:
+        start = grid.window_starts[window]
+        if runs and start - grid.window_starts[runs[-1][-1]] < WINDOW_FRAMES:
+            runs[-1].append(window)
+        else:
+            runs.append([window])
+    return runs
+
+
+def _signal(samples: SampleSource, start: int, end: int) -> Samples:
+    """The recording from `start` to `end`, with zeros where it has nothing."""
+    signal = np.zeros(end - start, dtype=np.float32)
     first = max(0, start)
-    piece = samples[first : max(first, start + WINDOW_SAMPLES)]
-    window[first - start : first - start + len(piece)] = piece
-    return window
+    piece = samples[first : max(first, end)]
+    signal[first - start : first - start + len(piece)] = piece
+    return signal
