@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
-import numpy.typing as npt
 
 from murmur_kernels.checks import check_ranges, check_slots
 
@@ -29,8 +27,8 @@ class StepRanges:
         ranges: what each row reads.
         num_slots, capacity: sizes of the arena they were checked against.
         max_entries: entries of the row that reads most; 0 without rows.
-        table: (rows, TABLE_COLUMNS) int64, read-only: slot, number of ranges, start and end of
-            each range, zeros.
+        table: (rows, TABLE_COLUMNS) int64 for the compiled kernel, read-only: slot, number of
+            ranges, start and end of each range, zeros.
     """
 
     slots: tuple[int, ...]
@@ -38,7 +36,7 @@ class StepRanges:
     num_slots: int
     capacity: int
     max_entries: int
-    table: npt.NDArray[np.int64] = field(repr=False, compare=False)
+    table: ctypes.Array[ctypes.c_int64] = field(repr=False, compare=False)
 
     def check_fits(self, rows: int, num_slots: int, capacity: int) -> None:
         """Raise ValueError unless these are the sizes that the ranges were checked against."""
@@ -68,11 +66,11 @@ def step_ranges(
     """
     check_slots(slots, num_slots)
     check_ranges(ranges, len(slots), capacity, MAX_RANGES)
-    table = np.zeros((len(slots), TABLE_COLUMNS), np.int64)
+    table: list[int] = []
     max_entries = 0
-    for row, (slot, spans) in enumerate(zip(slots, ranges, strict=True)):
-        flat = [edge for span in spans for edge in span]
-        table[row, : 2 + len(flat)] = [slot, len(spans), *flat]
-        max_entries = max(max_entries, sum(flat[1::2]) - sum(flat[::2]))
-    table.setflags(write=False)
-    return StepRanges(tuple(slots), tuple(ranges), num_slots, capacity, max_entries, table)
+    for slot, spans in zip(slots, ranges, strict=True):
+        edges = [edge for span in spans for edge in span]
+        table += [slot, len(spans), *edges, *(0,) * (2 * MAX_RANGES - len(edges))]
+        max_entries = max(max_entries, sum(edges[1::2]) - sum(edges[::2]))
+    packed = (ctypes.c_int64 * len(table))(*table)
+    return StepRanges(tuple(slots), tuple(ranges), num_slots, capacity, max_entries, packed)

@@ -33,8 +33,8 @@ def compiled_attention(
     tasks = rows * kv_heads
     threads = team_size(tasks)
     wide_query = query.float().contiguous()
-    out = torch.empty(query.shape)
-    probes, probabilities = torch.tensor(probe_heads, dtype=torch.int64), None
+    out = torch.empty_like(wide_query)
+    probes, probabilities = (ctypes.c_int64 * len(probe_heads))(*probe_heads), None
     if probe_heads:
         probabilities = torch.zeros(rows, len(probe_heads), step.capacity)
     # A tile writes whole vectors, and the softmax one vector beyond the last entry.
@@ -45,11 +45,11 @@ def compiled_attention(
     size = keys.element_size()
     block = ArgumentBlock(
         *(0, 0, tasks, kv_heads, group, int.from_bytes(struct.pack("<f", scale), "little")),
-        *(wide_query.data_ptr(), out.data_ptr(), step.table.ctypes.data),
+        *(wide_query.data_ptr(), out.data_ptr(), ctypes.addressof(step.table)),
         *(keys.data_ptr(), *(size * stride for stride in key_strides[:3])),
         *(values.data_ptr(), *(size * stride for stride in value_strides[:3])),
         *(scratch.data_ptr(), 4 * scratch.shape[1], 4 * scores_offset, 4 * scores),
-        *(len(probe_heads), probes.data_ptr()),
+        *(len(probe_heads), ctypes.addressof(probes)),
         *(0 if probabilities is None else probabilities.data_ptr(), step.capacity),
     )
     region = parallel_region()

@@ -1,0 +1,29 @@
+"""The benchmark of decode attention runs, on tiny sizes, and checks what it times."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).parents[2] / "kernels/bench/decode_attention.py"
+
+
+def test_benchmark_when_tiny_then_every_variant_is_checked_and_written(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    sizes = "--rows 2 --shares 1 0.25 --entries 40 --layers 2 --repeats 2 --threads 1"
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT), *sizes.split(), "--json", str(figures)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    measurements = json.loads(figures.read_text())["measurements"]
+    assert len(run.stdout.splitlines()) == 1 + len(measurements)
+    for variant in ("sdpa float32", "torch float32"):
+        first, second = (item for item in measurements if item["variant"] == variant)
+        # 2 layers x 2 rows x 8 heads x 40 entries x 64 x keys and values x 4 bytes
+        assert (first["read_bytes"], second["read_bytes"]) == (655_360, 163_840)
+    assert all(item["error"] < 1e-5 and item["median_ms"] > 0 for item in measurements)
