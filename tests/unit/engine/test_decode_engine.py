@@ -3,112 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-import torch
 
 from murmur_cli.engine.decode_engine import DecodeEngine
 from murmur_cli.engine.loop_guard import LoopGuard
-from murmur_cli.engine.model_adapter import PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import EvictionPolicy, OutputBound
 from murmur_cli.engine.policies.keep_all import KeepAll
 from murmur_cli.engine.policies.output_window import OutputWindow
 from murmur_cli.engine.policies.speech_window import SpeechWindow
 from murmur_cli.engine.request import Finished, Loop, Request, StopReason
-
-END = 0
-VOCABULARY = 64
-SPEECH = 10
-NONE = EvictionPolicy("none", KeepAll(), KeepAll())
-
-
-@dataclass
-class ScriptedDecoder:
-    """A DecoderAdapter whose rows follow a script: `source` is the list of tokens to give.
-
-    It plays the script's token as the clear winner, and checks that every step continues the
-    row that lives in the slot.
-    """
-
-    end_token: int = END
-    bytes_per_entry: int = 8
-    max_entries: int = 100
-    bound: OutputBound | None = None
-    speech_of: dict[int, int] = field(default_factory=dict)  # by the script's first token
-    scripts: dict[int, list[int]] = field(default_factory=dict)
-    steps: list[list[StepRow]] = field(default_factory=list)
-    prefills: list[tuple[int, ...]] = field(default_factory=list)
-
-    prepared_bytes: int = 1000
-    free: int | None = None
-    opened: list[tuple[int, int]] = field(default_factory=list)  # (slots, own entries)
-    loads: list[tuple[int, ...]] = field(default_factory=list)
-
-    def planned_bytes(self, slots: int, own_entries: int) -> int:
-        return slots * (SPEECH + own_entries) * self.bytes_per_entry
-
-    def free_bytes(self) -> int | None:
-        return self.free
-
-    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
-        self.bound = bound
-        self.opened.append((slots, own_entries))
-        self.scripts = {}
-
-    def close(self) -> None:
-        self.scripts = {}
-
-    def prepare(self, source: list[int]) -> tuple[list[int]]:
-        return (source,)
-
-    def load(self, slots: Sequence[int], sources: Sequence[tuple[list[int]]]) -> tuple[int, ...]:
-        self.loads.append(tuple(slots))
-        for slot, (source,) in zip(slots, sources, strict=True):
-            self.scripts[slot] = source
-        return tuple(self.speech_of.get(source[0], SPEECH) for (source,) in sources)
-
-    def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
-        assert len({len(prompt) for prompt in prompts}) == 1
-        self.prefills.append(tuple(slots))
-        return PrefillOutput(
-            self._logits([(slot, 0) for slot in slots]),
-            tuple(slot / 10 for slot in slots),
-            torch.full((len(slots), 1, SPEECH), 0.5),
-        )
-
-    def step(self, rows: Sequence[StepRow]) -> StepOutput:
-        self.steps.append(list(rows))
-        assert [row.slot for row in rows] == sorted(row.slot for row in rows)
-        for row in rows:
-            assert row.token == self.scripts[row.slot][row.output_entries - 1]
-        places = [(row.slot, row.output_entries) for row in rows]
-        attention = torch.tensor([row.output_entries / 100 for row in rows])
-        return StepOutput(
-            self._logits(places), attention[:, None, None].expand(-1, 1, SPEECH).clone()
-        )
-
-    def _logits(self, places: list[tuple[int, int]]) -> torch.Tensor:
-        logits = torch.zeros(len(places), VOCABULARY)
-        for row, (slot, place) in enumerate(places):
-            logits[row, self.scripts[slot][place]] = 50.0
-        return logits
-
-
-class EverythingIsText:
-    def restrict(self, logits: torch.Tensor, outputs: Sequence[Sequence[int]]) -> None:
-        """Leave the logits as they are."""
-
-    def is_text(self, token: int) -> bool:
-        return True
-
-
-def request(
-    key: str, script: list[int], audio_s: float = 1.0, limit: int = 60, prompt: int = 1
-) -> Request:
-    return Request(key, script, tuple(range(1, prompt + 1)), audio_s, limit)
+from support.scripted_decoder import (
+    END,
+    NONE,
+    SPEECH,
+    VOCABULARY,
+    EverythingIsText,
+    ScriptedDecoder,
+    request,
+)
 
 
 def run(
