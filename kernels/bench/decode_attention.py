@@ -47,6 +47,8 @@ class Measurement:
 
     Attributes:
         median_ms, low_ms, high_ms: one pass over all layers: median and quartiles.
+        processor_ms: median of the time that processors spent on a pass, all threads together;
+            on a machine with other work it says more than the clock.
         read_bytes: keys and values that a pass reads.
         error: largest error relative to the largest result.
     """
@@ -57,6 +59,7 @@ class Measurement:
     median_ms: float
     low_ms: float
     high_ms: float
+    processor_ms: float
     read_bytes: int
     error: float
 
@@ -117,6 +120,7 @@ def measure(shape: Shape, rows: int, share: float, repeats: int) -> list[Measure
     chosen = variants(shape.head_dim)
     arenas = {dtype: (keys.to(dtype), values.to(dtype)) for _, dtype in chosen.values()}
     times_ms: dict[str, list[float]] = {name: [] for name in chosen}
+    processor_ms: dict[str, list[float]] = {name: [] for name in chosen}
     errors = {
         name: _error(attention, query, arenas[dtype][0][0], arenas[dtype][1][0], step)
         for name, (attention, dtype) in chosen.items()
@@ -126,10 +130,11 @@ def measure(shape: Shape, rows: int, share: float, repeats: int) -> list[Measure
             raise ValueError(f"{name} is off by {error:.1e}, allowed are {ERROR_LIMIT:.0e}")
     for _ in range(repeats):
         for name, (attention, dtype) in chosen.items():
-            started = time.perf_counter()
+            started, used = time.perf_counter(), time.process_time()
             for layer_keys, layer_values in zip(*arenas[dtype], strict=True):
                 attention(query, layer_keys, layer_values, step)
             times_ms[name].append(1e3 * (time.perf_counter() - started))
+            processor_ms[name].append(1e3 * (time.process_time() - used))
     read = 2 * shape.layers * rows * shape.heads * count * shape.head_dim
     return [
         Measurement(
@@ -139,6 +144,7 @@ def measure(shape: Shape, rows: int, share: float, repeats: int) -> list[Measure
             median_ms=statistics.median(times),
             low_ms=_quartile(times, 0),
             high_ms=_quartile(times, 2),
+            processor_ms=statistics.median(processor_ms[name]),
             read_bytes=read * chosen[name][1].itemsize,
             error=errors[name],
         )
@@ -163,16 +169,20 @@ def _error(
 
 
 def table(measurements: Sequence[Measurement]) -> str:
-    """Lines of text; `ratio` is the first variant's median of the same rows and share by this."""
-    lines = ["variant             rows share  median ms   quartiles ms    GB/s  ratio  error"]
-    base_ms = 0.0
+    """Lines of text; a ratio is the first variant's median of the same rows and share by this."""
+    lines = [
+        "variant             rows share  median ms   quartiles ms    GB/s  ratio"
+        "   cpu ms  ratio  error"
+    ]
+    base = measurements[0]
     for found in measurements:
         if found.variant == measurements[0].variant:
-            base_ms = found.median_ms
+            base = found
         lines.append(
             f"{found.variant:<19} {found.rows:>4} {found.share:>5.0%} {found.median_ms:>10.2f} "
             f"{found.low_ms:>7.2f}-{found.high_ms:<7.2f} {found.bandwidth_gb_s:>6.1f} "
-            f"{base_ms / found.median_ms:>5.2f}x {found.error:.0e}"
+            f"{base.median_ms / found.median_ms:>5.2f}x {found.processor_ms:>8.2f} "
+            f"{base.processor_ms / found.processor_ms:>5.2f}x {found.error:.0e}"
         )
     return "\n".join(lines)
 

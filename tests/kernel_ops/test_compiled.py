@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -78,3 +79,10 @@ def test_team_when_fewer_tasks_than_threads_then_no_more_than_tasks() -> None:
         pytest.skip("torch's OpenMP has no GOMP_parallel here")
     assert team.team_size(1) == 1
     assert team.team_size(1000) == torch.get_num_threads()
+
+
+def test_calls_when_from_two_python_threads_then_bits_are_the_same() -> None:
+    wanted = attend()
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda _: attend(), range(40)))
+    assert all(torch.equal(result, wanted) for result in results)
