@@ -11,11 +11,11 @@ STAMP := .venv/.set-up
 CONSTRAINTS := .ci/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow lint golden picture clean
+.PHONY: help setup run bench bench-quick bench-peers test test-slow lint golden picture clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
-	do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 setup: $(STAMP) ## make .venv with everything; again when pyproject.toml or the constraints change
 
@@ -43,6 +43,24 @@ run: $(STAMP) ## transcribe AUDIO="path …" (default: the packaged sample) into
 	[ ! -d out ] || find out -name '*.txt' -newer "$$started" -exec printf '\n%s\n\n' {} \; -exec cat {} \; ; \
 	rm -f "$$started"; exit $$status
 
+PEERS ?= $(wildcard .venv-peers/bin/python)
+ONLY ?=
+BENCH = $(BIN)/python -m murmur_cli.bench.peers recipes/bench/$(RECIPE).toml -o bench \
+  --audio $(or $(AUDIO),"$$($(BIN)/python -c '$(FIND_SAMPLE)')") \
+  $(if $(PEERS),--peers "$(PEERS)") $(if $(ONLY),--only "$(ONLY)")
+
+bench: RECIPE := full
+bench: $(STAMP) ## Murmur beside other programs on AUDIO="path …", into bench/; ONLY=part,… PEERS=python
+	@$(BENCH)
+
+bench-quick: RECIPE := quick
+bench-quick: $(STAMP) ## the same in a few minutes, not for claims
+	@$(BENCH)
+
+bench-peers: ## make .venv-peers with the other programs, which Murmur itself never needs
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r recipes/bench/peers.txt
+
 test: $(STAMP) ## the tests that CI runs
 	@$(BIN)/pytest
 
@@ -56,12 +74,12 @@ lint: $(STAMP) ## ruff, mypy and the import contracts
 	$(BIN)/lint-imports --no-cache
 
 golden: $(STAMP) ## write the expected files of tests/golden and tests/cli anew; review the diff
-	@$(BIN)/pytest tests/golden tests/cli/test_help.py --refresh-golden
+	@$(BIN)/pytest tests/golden tests/cli/test_help.py tests/unit/bench/test_report.py --refresh-golden
 	@git --no-pager diff --stat -- tests/golden tests/cli/golden
 
 picture: $(STAMP) ## draw README's picture from a run on the sample
 	@$(BIN)/python docs/picture.py "$$($(BIN)/python -c '$(FIND_SAMPLE)')"
 
 clean: ## remove caches, build leftovers and out/, but not .venv
-	rm -rf out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf out bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find murmur_cli kernels tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,7 +14,6 @@ from murmur_cli.bench.worker_process import WorkerError
 
 FASTER = Column("step_times_faster", "step × faster", digits=2)
 COLUMNS = (
-    FASTER,
     WER,
     Column("wer_cost_points", "WER cost", digits=2),
     Column("share_read", "share read", digits=3),
@@ -84,7 +83,7 @@ def measure_curve(bench: Bench, part: CurvePart) -> BenchPart:
         COLUMNS,
         BASELINE,
         Scale.MILLISECONDS,
-        scatter=(FASTER.key, WER.key),
+        scatter=(FASTER, WER),
     )
 
 

@@ -55,7 +55,7 @@ def engine_report(
 
     from murmur_cli.bench.engine_part import measure_engine
     from murmur_cli.bench.engine_subject import load_subject
-    from murmur_cli.bench.machine_record import machine_record
+    from murmur_cli.bench.machine_record import machine_record, model_words
 
     if asked.threads is not None:
         torch.set_num_threads(asked.threads)
@@ -69,7 +69,7 @@ def engine_report(
         watch=watch,
     )
     described = {
-        "model": choice.name,
+        "model": model_words(choice.name),
         "evict": [entry.name for entry in asked.settings],
         "precision": subject.precision,
         "batch_size": asked.batch_size,

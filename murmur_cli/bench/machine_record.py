@@ -29,6 +29,11 @@ def machine_record(
     }
 
 
+def model_words(name: str) -> str:
+    """Name of a model for a report: of a local folder, only its own name."""
+    return f"folder {Path(name).resolve().name}" if Path(name).is_dir() else name
+
+
 def device_words(device: str, cpuinfo: Path = CPUINFO) -> str:
     """Such as '2 cores of AMD EPYC, avx2' or the name of the card."""
     if device.startswith("cuda"):

@@ -19,7 +19,7 @@ from murmur_cli.bench.curve_part import measure_curve
 from murmur_cli.bench.engine_report import EngineRequest, engine_report
 from murmur_cli.bench.engine_setting import parse_settings
 from murmur_cli.bench.job_part import Bench, measure_jobs
-from murmur_cli.bench.machine_record import machine_record
+from murmur_cli.bench.machine_record import machine_record, model_words
 from murmur_cli.bench.recipe import PARTS, EnginePart, JobPart, Recipe, read_recipe
 from murmur_cli.bench.record import BenchPart, BenchReport
 from murmur_cli.bench.report_files import write_report
@@ -79,7 +79,7 @@ def run_recipe(
                 remarks += said
     return BenchReport(
         recipe.name,
-        {**dataclasses.asdict(recipe), "parts": list(parts)},
+        {**dataclasses.asdict(recipe), "model": model_words(recipe.model), "parts": list(parts)},
         machine_record("cpu", recipe.threads),
         tuple(measured),
         tuple(dict.fromkeys(remarks)),

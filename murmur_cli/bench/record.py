@@ -70,7 +70,8 @@ class BenchPart:
         columns: figures shown.
         baseline: row that the others are compared with.
         scale: unit of the shown times.
-        scatter: columns of a picture that sets one figure against another; None for bars.
+        scatter: the figures (right, up) of a picture that sets one against the other; None for
+            bars.
     """
 
     key: str
@@ -80,7 +81,7 @@ class BenchPart:
     columns: tuple[Column, ...]
     baseline: str
     scale: Scale = Scale.SECONDS
-    scatter: tuple[str, str] | None = None
+    scatter: tuple[Column, Column] | None = None
 
     def times_faster(self, row: BenchRow) -> float | None:
         """Than the baseline; None where one of the two was not measured."""

@@ -66,15 +66,14 @@ def _bars(part: BenchPart, top: float) -> tuple[list[str], float]:
 def _scatter(part: BenchPart, top: float) -> tuple[list[str], float]:
     """One point a row, numbered as in the legend below."""
     assert part.scatter is not None, part.key
-    x_key, y_key = part.scatter
+    right_column, up_column = part.scatter
     points = [
         (number, row, x, y)
         for number, row in enumerate(part.rows, start=1)
-        if isinstance(x := row.figures.get(x_key), int | float)
-        and isinstance(y := row.figures.get(y_key), int | float)
+        if isinstance(x := row.figures.get(right_column.key), int | float)
+        and isinstance(y := row.figures.get(up_column.key), int | float)
     ]
-    titles = {column.key: column.title for column in part.columns}
-    shapes = _title(part, top, f"{titles[y_key]} (up) against {titles[x_key]} (right)")
+    shapes = _title(part, top, f"{up_column.title} (up) against {right_column.title} (right)")
     left, bottom = float(MARGIN + 60), top + TITLE_HEIGHT + SCATTER_HEIGHT - 30
     right, ceiling = float(WIDTH - MARGIN - 20), top + TITLE_HEIGHT
     x_axis = _Axis.over((x for _, _, x, _ in points), left, right)

@@ -26,6 +26,7 @@ def bench_command(
     audio: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="FILE",
             help="Recording whose windows are decoded, repeatable, or 'synthetic'.  "
             "[default: synthetic]",
             show_default=False,

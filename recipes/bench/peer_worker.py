@@ -9,6 +9,7 @@ imports only what needs no package: the lines of JSON, the peak of memory, and K
 from __future__ import annotations
 
 import time
+import wave
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def open_whisper(weights: str, language: str, threads: int, options: dict[str, A
     model = whisper.load_model(weights, device="cpu")
 
     def recognise(audio: str) -> Words:
-        found = model.transcribe(audio, language=language, fp16=False, **options)
+        found = model.transcribe(read_wave(audio), language=language, fp16=False, **options)
         words: Words = []
         for segment in found["segments"]:
             if "words" in segment:
@@ -74,6 +75,15 @@ def open_whisper(weights: str, language: str, threads: int, options: dict[str, A
         return words
 
     return recognise
+
+
+def read_wave(path: str) -> Any:
+    """Samples of a 16-bit wave file, float32; openai-whisper would call a program for that."""
+    import numpy as np
+
+    with wave.open(path) as file:
+        data = file.readframes(file.getnframes())
+    return np.frombuffer(data, dtype="<i2").astype(np.float32) / 32768
 
 
 class TorchFilterbank:
