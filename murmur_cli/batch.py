@@ -64,7 +64,7 @@ def transcribe_batch(
         outcomes.append(outcome)
         on_outcome(outcome)
 
-    ordered = _InOrder([source.session_id for source in sources], tell)
+    ordered = InOrder([source.session_id for source in sources], tell)
     with (
         start_stages(settings, choice, device, progress) as stages,
         # Closed here if `on_outcome` ends the run.
@@ -79,7 +79,7 @@ def transcribe_batch(
     return tuple(outcomes)
 
 
-class _InOrder:
+class InOrder:
     """Passes outcomes on in the order of the inputs."""
 
     def __init__(self, session_ids: Sequence[str], tell: Callable[[Outcome], None]) -> None:

@@ -8,7 +8,7 @@ import pytest
 import soundfile as sf
 
 from murmur_cli.audio.discover import InputFile
-from murmur_cli.batch import Outcome, exit_code, output_directory, transcribe_batch
+from murmur_cli.batch import InOrder, Outcome, exit_code, output_directory, transcribe_batch
 from murmur_cli.errors import ExitCode, RecordingError
 from murmur_cli.models.choice import ModelChoice, ModelKind
 from murmur_cli.progress import SilentProgress
@@ -57,6 +57,16 @@ def test_output_directory_when_none_is_given_then_beside_the_input() -> None:
     assert output_directory(source, given) == Path("out")
 
 
+def test_in_order_when_later_ones_are_done_first_then_they_are_held_back() -> None:
+    told: list[str] = []
+    ordered = InOrder("abcd", lambda outcome: told.append(outcome.source.session_id))
+    heard = []
+    for name in "cadb":
+        ordered.put(Outcome(InputFile(Path(f"{name}.wav"), name), None, failure="no matter"))
+        heard.append("".join(told))
+    assert heard == ["", "a", "a", "abcd"]
+
+
 def _batch(
     monkeypatch: pytest.MonkeyPatch, folder: Path, stages: FakeStages, names: list[str], **options
 ) -> tuple[list[Outcome], list[list[str]]]:
@@ -84,14 +94,19 @@ def test_batch_when_one_fails_then_the_others_are_written_as_they_end(
 ) -> None:
     stages = FakeStages(Ready(SpeaksThreeWords()))
     outcomes, seen = _batch(monkeypatch, tmp_path, stages, ["a", "missing", "b"])
-    assert seen == [["a.txt"], ["a.txt"], ["a.txt", "b.txt"]]
-    assert [outcome.files for outcome in outcomes] == [
-        (tmp_path / "a.txt",),
-        (),
-        (tmp_path / "b.txt",),
-    ]
-    assert outcomes[1].failure is not None
-    assert outcomes[1].details is None
+    # In order of completion, and each that is told of is written by then.
+    written: list[str] = []
+    for outcome, files in zip(outcomes, seen, strict=True):
+        written = sorted([*written, *(path.name for path in outcome.files)])
+        assert files == written
+    assert {outcome.source.session_id: outcome.files for outcome in outcomes} == {
+        "a": (tmp_path / "a.txt",),
+        "missing": (),
+        "b": (tmp_path / "b.txt",),
+    }
+    (missing,) = (outcome for outcome in outcomes if outcome.transcript is None)
+    assert missing.failure is not None
+    assert missing.details is None
 
 
 def test_batch_when_data_goes_to_stdout_then_no_file_is_written(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,19 +12,29 @@ import soundfile as sf
 
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.diarization.base import NO_HINTS
+from murmur_cli.errors import ModelError, RecordingError, UsageError
 from murmur_cli.pipeline import Done, Pipeline
+from murmur_cli.prepared_ahead import PREPARED_AHEAD
 from murmur_cli.progress import SilentProgress
 from murmur_cli.settings import TranscribeSettings
 from murmur_cli.types import (
     Chunk,
     ChunkDiarization,
     Samples,
+    SampleSpan,
     SpeakerHints,
     Status,
     TimeSpan,
     Transcript,
 )
-from support.fake_stages import IDENTITY, FakeStages, OneVoice, Ready, SpeaksThreeWords
+from support.fake_stages import (
+    IDENTITY,
+    FakeStages,
+    FaultOfAll,
+    OneVoice,
+    Ready,
+    SpeaksThreeWords,
+)
 from support.media_files import RATE_HZ, forge_wav_sizes, tone
 
 NEVER = Ready(None, AssertionError("asked for although nobody speaks"))
@@ -192,3 +204,167 @@ def test_progress_when_a_recording_runs_then_it_hears_of_chunks_and_of_the_rule(
         ("diarization", "done", 1),
         ("diarization", "done", 2),
     ]
+
+
+# --- many recordings ------------------------------------------------------------------------
+
+
+def _sources(folder: Path, names: str) -> list[InputFile]:
+    """One second of a tone for each letter, silence for a capital one, no file for '?'."""
+    sources = []
+    for name in names:
+        samples = np.zeros(RATE_HZ, np.float32) if name.isupper() else tone(1.0)
+        source = _source(folder, samples, name if name != "?" else "missing")
+        if name == "?":
+            source.path.unlink()
+        sources.append(source)
+    return sources
+
+
+def _failure(done: Done) -> str:
+    return str(done.result) if isinstance(done.result, Exception) else ""
+
+
+def test_run_when_recordings_share_the_queue_then_each_is_handed_on_when_it_is_done(
+    tmp_path: Path,
+) -> None:
+    recogniser = SpeaksThreeWords(slots=3)
+    done = _run_all(_sources(tmp_path, "abcd"), FakeStages(Ready(recogniser)))
+    # The stand-in is done first with the last of those that it was given by then.
+    assert [one.source.session_id for one in done] == recogniser.recordings
+    assert sorted(recogniser.recordings) == ["a", "b", "c", "d"]
+    (session,) = recogniser.sessions
+    assert session.submitted == [("a", True), ("b", True), ("c", True), ("d", False)]
+    assert session.is_closed
+
+
+def test_run_when_alone_or_among_others_then_the_same_transcript(tmp_path: Path) -> None:
+    sources = _sources(tmp_path, "abc")
+    together = _run_all(sources, FakeStages(Ready(SpeaksThreeWords(slots=3))))
+    for one in together:
+        (alone,) = _run_all([one.source], FakeStages(Ready(SpeaksThreeWords())))
+        assert isinstance(one.result, Transcript)
+        assert isinstance(alone.result, Transcript)
+        assert replace(one.result, timings=()) == replace(alone.result, timings=())
+
+
+def test_run_when_some_are_silent_or_missing_then_the_recogniser_hears_of_the_others_only(
+    tmp_path: Path,
+) -> None:
+    recogniser = SpeaksThreeWords(slots=2)
+    done = _run_all(_sources(tmp_path, "A?bC"), FakeStages(Ready(recogniser)))
+    assert recogniser.recordings == ["b"]
+    by_name = {one.source.session_id: one.result for one in done}
+    assert {name: getattr(result, "status", None) for name, result in by_name.items()} == {
+        "A": Status.EMPTY,
+        "missing": None,
+        "b": Status.OK,
+        "C": Status.EMPTY,
+    }
+    assert isinstance(by_name["missing"], RecordingError)
+
+
+def test_run_when_the_recogniser_fails_on_one_then_that_one_alone(tmp_path: Path) -> None:
+    def before(recording: str) -> None:
+        if recording == "b":
+            raise ValueError("an odd voice")
+
+    done = _run_all(_sources(tmp_path, "abc"), FakeStages(Ready(SpeaksThreeWords(before, slots=3))))
+    assert {one.source.session_id: _failure(one) for one in done} == {
+        "a": "",
+        "b": "an odd voice",
+        "c": "",
+    }
+
+
+def test_run_when_a_step_fails_as_a_whole_then_those_in_it_fail_and_the_rest_begins_anew(
+    tmp_path: Path,
+) -> None:
+    def before(recording: str) -> None:
+        if len(recogniser.recordings) == 1:
+            raise FaultOfAll(ValueError("the device is lost"))
+
+    recogniser = SpeaksThreeWords(before, slots=1)
+    done = _run_all(_sources(tmp_path, "abc"), FakeStages(Ready(recogniser)))
+    assert [(one.source.session_id, _failure(one)) for one in done] == [
+        ("a", "the device is lost"),
+        ("b", ""),
+        ("c", ""),
+    ]
+    assert [session.is_closed for session in recogniser.sessions] == [True, True]
+
+
+@pytest.mark.parametrize("error", [ModelError("damaged"), UsageError("no such language")])
+def test_run_when_no_recording_could_do_better_then_the_run_ends(
+    tmp_path: Path, error: Exception
+) -> None:
+    def before(recording: str) -> None:
+        raise FaultOfAll(error)
+
+    recogniser = SpeaksThreeWords(before)
+    with pytest.raises(type(error), match=str(error)):
+        _run_all(_sources(tmp_path, "ab"), FakeStages(Ready(recogniser)))
+    assert recogniser.sessions[0].is_closed
+    with pytest.raises(type(error), match=str(error)):
+        _run_all(_sources(tmp_path, "ab"), FakeStages(recogniser, detector=Ready(None, error)))
+
+
+def test_run_when_given_up_then_the_session_is_closed(tmp_path: Path) -> None:
+    recogniser = SpeaksThreeWords(slots=1)
+    pipeline = Pipeline(
+        TranscribeSettings(),
+        FakeStages(Ready(recogniser)),  # type: ignore[arg-type]
+        "cpu",
+        SilentProgress(),
+    )
+    run = pipeline.run(_sources(tmp_path, "abc"))
+    assert next(run).source.session_id == "a"
+    run.close()
+    assert recogniser.recordings == ["a"]
+    assert recogniser.sessions[0].is_closed
+
+
+class _NotesSamples:
+    """A detector that can tell how many of the recordings it saw are still alive."""
+
+    identity = IDENTITY
+
+    def __init__(self) -> None:
+        self.seen: list[weakref.ref[Samples]] = []
+        self.most = 0
+
+    def detect(self, samples: Samples) -> tuple[SampleSpan, ...]:
+        self.seen.append(weakref.ref(samples))
+        self.most = max(self.most, sum(one() is not None for one in self.seen))
+        return (SampleSpan(0, len(samples)),)
+
+
+def test_run_when_there_are_many_recordings_then_few_are_in_memory(tmp_path: Path) -> None:
+    detector = _NotesSamples()
+    stages = FakeStages(Ready(SpeaksThreeWords(slots=2)), detector=Ready(detector))
+    done = _run_all(_sources(tmp_path, "abcdefghijkl"), stages)
+    assert len(done) == len(detector.seen) == 12
+    # Those that wait, those in the session, and the one that is being finished.
+    assert detector.most <= PREPARED_AHEAD + 2 + 1
+
+
+def test_timings_when_recordings_share_the_queue_then_recognition_is_the_share_of_each(
+    tmp_path: Path,
+) -> None:
+    for one in _run_all(_sources(tmp_path, "ab"), FakeStages(Ready(SpeaksThreeWords(slots=2)))):
+        assert isinstance(one.result, Transcript)
+        assert {t.stage: t.wall_s for t in one.result.timings}["recognition"] == 1.5
+
+
+def test_progress_when_recordings_end_then_said_once_of_each(tmp_path: Path) -> None:
+    class Ends(SilentProgress):
+        def __init__(self) -> None:
+            self.ended: list[str] = []
+
+        def end(self, recording: str) -> None:
+            self.ended.append(recording)
+
+    progress = Ends()
+    stages = FakeStages(Ready(SpeaksThreeWords()))
+    _run_all(_sources(tmp_path, "aB?c"), stages, progress=progress)
+    assert sorted(progress.ended) == ["B", "a", "c", "missing"]
