@@ -122,7 +122,7 @@ def _alternate(
         turn = number % max(1, len(processes))
         for process in (*processes[turn:], *processes[:turn]):
             own = runs[process.contender.name]
-            if own.failure is not None:
+            if own.failure is not None or number >= (process.contender.rounds or rounds):
                 continue
             try:
                 result = process.run(files)

@@ -25,11 +25,13 @@ class Contender:
         tool: 'murmur', 'faster-whisper', 'openai-whisper', or 'faster-whisper+senko'.
         options: of the tool: settings of `murmur transcribe` by their Python names, or the
             tool's own arguments.
+        rounds: repeats, at most those of the part; 0 means as many. For slow tools.
     """
 
     name: str
     tool: str
     options: dict[str, Any] = field(default_factory=dict)
+    rounds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ _COMMANDS = {
     "models": ["models"],
     "models_pull": ["models", "pull"],
     "doctor": ["doctor"],
+    "bench": ["bench"],
 }
 
 

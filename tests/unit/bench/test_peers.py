@@ -41,7 +41,7 @@ def job(baseline: str) -> JobPart:
         [
             Contender("ours", "murmur", {"batch_size": 2}),
             Contender("wrong", "murmur", {"evict": "spech"}),
-            Contender("theirs", "faster-whisper", {"batch_size": 16}),
+            Contender("theirs", "faster-whisper", {"batch_size": 16}, rounds=1),
             Contender("unheard", "slower-whisper"),
         ],
         rounds=2,
@@ -84,7 +84,7 @@ def test_recipe_when_a_peer_answers_then_its_errors_stand_beside_ours(
     report = run_recipe(recipe, [sample_wav], Path(sys.executable), ("whole",), lambda text: None)
     (whole,) = report.parts
     theirs = whole.rows[2]
-    assert len(theirs.samples_s) == 2
+    assert len(theirs.samples_s) == 1
     assert theirs.figures["peak_bytes"] == 1000
     for key in ("wer_percent", "cpwer_percent", "der_percent"):
         assert isinstance(theirs.figures[key], float), key
