@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ import numpy.typing as npt
 from murmur_cli.diarization.base import NO_HINTS
 from murmur_cli.diarization.clean_speech import Piece, find_pieces
 from murmur_cli.diarization.embedding import Embedder, unit_length
+from murmur_cli.diarization.fbank import log_mel
 from murmur_cli.diarization.frame_grid import FRAME_S, frames_in, plan_windows
 from murmur_cli.diarization.local_turns import voice_activity, voices_of_slots
+from murmur_cli.diarization.piece_embeddings import embed_pieces
 from murmur_cli.diarization.piece_voices import VoiceRule, voices_of_pieces
 from murmur_cli.diarization.runs import joined_runs
 from murmur_cli.diarization.segmentation import Segmenter
@@ -78,9 +81,8 @@ class EmbeddedDiarizer:
         grid = plan_windows(chunk.span, self._step_s)
         segmentation = self._segmenter.segment(samples, grid, chunk.speech)
         pieces = find_pieces(segmentation)
-        embeddings = self._embedder.embed(
-            samples[chunk.span.start : chunk.span.end], [piece.frames for piece in pieces]
-        )
+        features = log_mel(samples[chunk.span.start : chunk.span.end])
+        embeddings = embed_pieces(pieces, partial(self._embedder.embed, features))
         voice = voices_of_pieces(pieces, embeddings, self._rule, hints)
         slot_voices = voices_of_slots(segmentation, pieces, voice)
         activity = voice_activity(segmentation, slot_voices)

@@ -14,7 +14,7 @@ from murmur_cli.diarization import fbank
 from murmur_cli.diarization.checkpoint import load_network
 from murmur_cli.diarization.frame_grid import FRAME_SAMPLES
 from murmur_cli.diarization.on_cores import on_cores
-from murmur_cli.types import Embedding, Samples
+from murmur_cli.types import Embedding
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,16 +45,15 @@ class Embedder:
         self._network = FoldedCamPlusPlus(network)
 
     def embed(
-        self, samples: Samples, stretches: Sequence[npt.NDArray[np.int64]]
+        self, features: Tensor, stretches: Sequence[npt.NDArray[np.int64]]
     ) -> list[Embedding | None]:
         """One embedding of unit length for each stretch; None if it is too short or silent.
 
         Args:
-            samples: the audio of the chunk.
-            stretches: for each, the frames of 270 samples of `samples` to use, ascending; they
+            features: `fbank.log_mel` of the chunk.
+            stretches: for each, the frames of 270 samples of the chunk to use, ascending; they
                 need not be contiguous.
         """
-        features = fbank.log_mel(samples)
         by_length: dict[int, list[int]] = defaultdict(list)
         rows: list[npt.NDArray[np.int64]] = []
         for index, frames in enumerate(stretches):
