@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from murmur_cli.bench.bench_audio import Spoken
 
 FILLERS = ("uh", "um", "mm", "hmm", "mhm", "ah", "oh", "eh", "er", "erm", "huh")
+MOST_SPEAKERS = 20
+"""More than these MeetEval refuses."""
+
 NORMALISER = "lower case, punctuation and fillers removed"
 
 _MARKS = re.compile(r"[^\w\s']")
@@ -49,10 +52,16 @@ def word_errors(reference: Sequence[Spoken], found: Sequence[Spoken]) -> Errors:
 
 
 def speaker_word_errors(reference: Sequence[Spoken], found: Sequence[Spoken]) -> Errors:
-    """Edit distance of each speaker's words under the best pairing of speakers (MeetEval)."""
+    """Edit distance of each speaker's words under the best pairing of speakers (MeetEval).
+
+    Not counted (no errors of no words) with more speakers than MeetEval takes.
+    """
     from meeteval.wer.wer.cp import cp_word_error_rate
 
-    rate = cp_word_error_rate(_streams(reference), _streams(found))
+    streams, found_streams = _streams(reference), _streams(found)
+    if max(len(streams), len(found_streams)) > MOST_SPEAKERS:
+        return Errors()
+    rate = cp_word_error_rate(streams, found_streams, reference_sort=False, hypothesis_sort=False)
     return Errors(rate.errors, rate.length)
 
 

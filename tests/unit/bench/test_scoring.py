@@ -54,3 +54,8 @@ def test_with_speakers_when_turns_overlap_or_are_away_then_longest_meeting_or_ne
     words = (Spoken(1.0, 1.5, "", "b"), Spoken(0.5, 1.1, "", "a"), Spoken(5, 6, "", "late"))
     assert [word.speaker for word in with_speakers(words, turns)] == ["B", "A", "B"]
     assert with_speakers(words, ()) == words
+
+
+def test_speaker_word_errors_when_there_are_too_many_speakers_then_there_is_no_rate() -> None:
+    crowd = tuple(Spoken(0, 1, f"{number}", "word") for number in range(21))
+    assert speaker_word_errors(REFERENCE, crowd).percent is None
