@@ -59,7 +59,7 @@ class SileroVad:
         Raises:
             ModelError: the weights are missing or damaged.
         """
-        from murmur_cli.vad.silero_network import FRAME_SAMPLES
+        from murmur_cli.vad.silero_features import FRAME_SAMPLES
 
         if not len(samples):
             return ()

@@ -57,15 +57,16 @@ class SileroNetwork:
         with zeros.
         """
         state = (torch.zeros(1, 1, STATE_SIZE), torch.zeros(1, 1, STATE_SIZE))
-        parts: list[Tensor] = []
+        # Made once: a small result kept after each block keeps the large ones before it from
+        # joining, and memory grows by 30 MB an hour.
+        probabilities = np.empty(-(-len(samples) // FRAME_SAMPLES), dtype=np.float32)
+        first = 0
         with torch.inference_mode(), _one_thread():
             for signal in _signal_blocks(samples, gain):
                 hidden, state = self._lstm(self._features(signal)[:, None, :], state)
                 logits = hidden[:, 0, :].relu() @ self._output + self._output_bias
-                parts.append(logits.sigmoid())
-        if not parts:
-            return np.zeros(0, dtype=np.float32)
-        probabilities: npt.NDArray[np.float32] = torch.cat(parts).numpy()
+                probabilities[first : first + len(logits)] = logits.sigmoid().numpy()
+                first += len(logits)
         return probabilities
 
 
