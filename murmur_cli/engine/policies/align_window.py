@@ -14,6 +14,15 @@ from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.regions import Range, RowView, merge_ranges
 from murmur_cli.errors import UsageError
 
+# Chosen on Whisper base over meetings and read speech: about 45 % of the entries read, at no cost
+# that the word error rate shows. With less than four seconds on both sides errors grow.
+BEFORE_S = 4.0
+AFTER_S = 7.5
+
+MAX_SPREAD_S = 1.5
+"""Nineteen in twenty sure steps of Whisper spread less than a second; even attention over this
+window spreads nearly three."""
+
 
 @dataclass(frozen=True, slots=True)
 class AlignWindow:
@@ -87,8 +96,3 @@ class AlignWindow:
             tail_sinks=rates.tail_sinks,
             max_spread=MAX_SPREAD_S * rates.speech_entries_per_s,
         )
-
-
-BEFORE_S = 5.0
-AFTER_S = 5.0
-MAX_SPREAD_S = 1.5
