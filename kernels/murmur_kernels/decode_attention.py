@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from murmur_kernels.checks import ARENA_DTYPES, check_arena, check_probe_heads
+from murmur_kernels.compiled import LANES
 from murmur_kernels.ranges import StepRanges
 from murmur_kernels.views import views_attention
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from murmur_kernels.compiled.machine_code import MachineCode
 
 Path = Literal["compiled", "torch"]
-
-LANES = 8
-"""The compiled path takes head sizes that are a multiple of this."""
 
 
 def decode_attention(

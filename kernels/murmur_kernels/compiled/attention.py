@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
-from murmur_kernels.compiled.code import LANES
+from murmur_kernels.compiled import LANES
 from murmur_kernels.compiled.machine_code import MachineCode
 from murmur_kernels.compiled.program import ARGUMENTS, BLOCK_ENTRIES
 from murmur_kernels.compiled.team import parallel_region, team_size

@@ -12,8 +12,7 @@ from typing import Any
 import torch
 from llvmlite import ir
 
-LANES = 8
-"""Floats of a vector: one AVX2 register."""
+from murmur_kernels.compiled import LANES
 
 CACHE_LINE_BYTES = 64
 

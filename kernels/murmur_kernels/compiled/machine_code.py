@@ -1,7 +1,7 @@
 """LLVM modules made into machine code of this processor, kept for the life of the process.
 
-Nothing is stored on disk: making the code takes tens of milliseconds, less than reading and
-checking a cache would be worth.
+Nothing is stored on disk: the code is made in about 0.1 s, and a cache would have to be kept
+right across processors and versions, and work in installations that are read-only.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from llvmlite import ir
 
-from murmur_kernels.compiled.code import FLOAT, I32, I64, LANES, POINTER, Code, Value, lanes
+from murmur_kernels.compiled import LANES
+from murmur_kernels.compiled.code import FLOAT, I32, I64, POINTER, Code, Value, lanes
 from murmur_kernels.compiled.tiles import add_mix, add_scores, add_softmax, add_widen
 from murmur_kernels.ranges import TABLE_COLUMNS
 

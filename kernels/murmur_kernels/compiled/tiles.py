@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from llvmlite import ir
 
-from murmur_kernels.compiled.code import FLOAT, I32, I64, LANES, POINTER, VECTOR, Code, Value, lanes
+from murmur_kernels.compiled import LANES
+from murmur_kernels.compiled.code import FLOAT, I32, I64, POINTER, VECTOR, Code, Value, lanes
 
 PREFETCHED_ENTRIES = LANES
 """Narrow entries are asked for this far ahead: alone, the processor's own prefetching of them
