@@ -27,7 +27,7 @@ POOL = 3
 EXTREMES_PER_HOP = HOP_SAMPLES // (STRIDE_SAMPLES * POOL)
 """Pooled filter outputs from one output frame to the next."""
 
-_BLOCK_OUTPUTS = 266 * POOL
+_BLOCK_OUTPUTS = 532 * POOL
 """Filter outputs computed together: their inputs stay in the cache."""
 
 
@@ -74,11 +74,13 @@ class SincFeatures:
 
     def _filter(self, inputs: Tensor, out: Tensor) -> None:
         after, before = inputs[:, self._middle + 1 :], inputs[:, : self._middle].flip(1)
-        sums = torch.cat([inputs[:, self._middle, None], after + before], dim=1)
-        filtered = torch.cat([sums @ self._even, (after - before) @ self._odd], dim=1)
-        groups = filtered.view(-1, POOL, filtered.shape[1])
-        for extreme, side in zip((torch.maximum, torch.minimum), out, strict=True):
-            extreme(extreme(groups[:, 0], groups[:, 1]), groups[:, 2], out=side)
+        sums = inputs.new_empty(inputs.shape[0], self._middle + 1)
+        sums[:, 0] = inputs[:, self._middle]
+        torch.add(after, before, out=sums[:, 1:])
+        differences = torch.sub(after, before, out=before)
+        num_even = self._even.shape[1]
+        _pool(sums @ self._even, out[..., :num_even])
+        _pool(differences @ self._odd, out[..., num_even:])
 
     def features(self, extremes: Tensor, window: Tensor) -> Tensor:
         """(frames, 60) of one window.
@@ -98,6 +100,13 @@ class SincFeatures:
             pooled = convolved[:frames].reshape(-1, POOL, convolved.shape[1]).amax(1)
             hidden = _normalised(pooled, norm)
         return hidden
+
+
+def _pool(filtered: Tensor, out: Tensor) -> None:
+    """Largest and smallest of each three rows into out[0] and out[1]."""
+    first, second, third = (filtered[start::POOL] for start in range(POOL))
+    torch.maximum(torch.maximum(first, second), third, out=out[0])
+    torch.minimum(torch.minimum(first, second), third, out=out[1])
 
 
 def _normalised(features: Tensor, norm: nn.Module) -> Tensor:
