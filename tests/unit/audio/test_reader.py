@@ -3,6 +3,7 @@
 import hashlib
 import os
 import struct
+import sys
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -24,6 +25,7 @@ from support.media_files import (
     write_tracks,
     write_video_without_audio,
 )
+from support.open_files import open_files_in
 
 FIELD = Path(__file__).parents[3] / "../shared/data/field"
 
@@ -344,6 +346,25 @@ def test_read_when_kept_on_disk_then_as_in_memory(
     np.testing.assert_array_equal(on_disk.samples[:], in_memory.samples)
     assert on_disk.facts == in_memory.facts
     assert on_disk.warnings == in_memory.warnings
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_read_when_the_recording_is_let_go_then_its_file_is_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "loud.wav"
+    # Three stores follow each other: the channels, their mix, and the mix scaled down.
+    soundfile.write(path, np.stack([3 * tone(2.0), 4 * tone(2.0)], axis=1), RATE_HZ, "FLOAT")
+    monkeypatch.setattr(spool, "MEMORY_VALUES", 10_000)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    recording = read(path)
+    assert open_files_in(tmp_path) == 1
+    assert list(tmp_path.iterdir()) == [path]
+    samples = recording.samples
+    del recording
+    assert len(samples[:100]) == 100
+    del samples
+    assert open_files_in(tmp_path) == 0
 
 
 def test_read_when_25_minutes_long_then_memory_is_bounded(tmp_path: Path, ok: Path) -> None:

@@ -1,7 +1,6 @@
 """Bytes in a temporary file: what is written comes back, and nothing stays behind."""
 
 import gc
-import os
 import sys
 import tempfile
 import threading
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from murmur_cli.audio.temporary_bytes import NoRoomError, TemporaryBytes
+from support.open_files import open_files_in
 
 
 def ramp(count: int, first: int = 0) -> np.ndarray:
@@ -21,17 +21,6 @@ def ramp(count: int, first: int = 0) -> np.ndarray:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
-
-
-def open_files_in(folder: Path) -> int:
-    """Descriptors of this process on files of the folder, named or not."""
-    count = 0
-    for descriptor in Path("/proc/self/fd").iterdir():
-        try:
-            count += os.readlink(descriptor).startswith(str(folder))
-        except OSError:
-            continue  # the descriptor of the listing itself
-    return count
 
 
 def test_bytes_when_appended_in_parts_then_read_anywhere() -> None:
