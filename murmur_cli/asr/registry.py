@@ -55,14 +55,15 @@ def recogniser_for(
     """The backend for a model. Every choice so far is a Whisper of transformers."""
 
     def load() -> AsrBackend:
-        from murmur_cli.asr.whisper.backend import WhisperOptions
         from murmur_cli.asr.whisper.loading import load_whisper
+        from murmur_cli.asr.whisper.session import WhisperOptions
 
         folder = prepare(choice, progress)
         return load_whisper(
             folder.path,
             folder.identity,
             device=device,
+            precision=settings.precision,
             evict=settings.evict,
             evict_options=settings.evict_options,
             options=WhisperOptions(settings.language, settings.task, settings.batch_size),

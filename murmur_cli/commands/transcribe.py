@@ -17,6 +17,7 @@ from murmur_cli.settings import (
     DEFAULT_BATCH_SIZE,
     DEFAULT_CHUNK_S,
     DEFAULT_FORMATS,
+    Precision,
     TranscribeSettings,
 )
 from murmur_cli.types import SpeakerHints
@@ -43,7 +44,10 @@ def transcribe_command(
     ] = f"{DEFAULT_CHUNK_S:g}",
     evict: Annotated[
         str,
-        typer.Option(help="KV eviction policy: none, output, speech, both.", rich_help_panel=MODEL),
+        typer.Option(
+            help="KV eviction policy: none, output, speech, both, align, align+output, streaming.",
+            rich_help_panel=MODEL,
+        ),
     ] = "none",
     evict_opt: Annotated[
         list[str] | None,
@@ -71,6 +75,13 @@ def transcribe_command(
         str,
         typer.Option(help="transcribe, or translate (to English).", rich_help_panel=MODEL),
     ] = "transcribe",
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="What the arithmetic may give up: float32 nothing, exact no words, fast a few.",
+            rich_help_panel=MODEL,
+        ),
+    ] = Precision.EXACT.value,
     device: Annotated[
         str, typer.Option(help="auto, cpu, cuda or cuda:N.", rich_help_panel=MODEL)
     ] = "auto",
@@ -149,6 +160,7 @@ def transcribe_command(
         batch_size=batch_size,
         language=language.strip().lower() if language is not None else None,
         task=task,
+        precision=_precision(precision),
         diarize=diarize,
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
         device=device,
@@ -193,8 +205,10 @@ def _run(
         outcomes.append(outcome)
         report_outcome(outcome, settings, display, detail, num_recordings=len(sources))
 
+    # Data on standard output has the order of the inputs, so that equal runs give equal bytes.
+    in_order = settings.to_stdout or detail.show
     with display:
-        transcribe_batch(sources, settings, choice, device, display, report)
+        transcribe_batch(sources, settings, choice, device, display, report, in_order=in_order)
     failed = sum(outcome.transcript is None for outcome in outcomes)
     if failed and len(outcomes) > 1:
         display.line(
@@ -244,6 +258,13 @@ def _chunk_seconds(text: str) -> float | None:
         return float(text)
     except ValueError:
         raise UsageError(f"--chunk {text}: give seconds or 'auto'") from None
+
+
+def _precision(text: str) -> Precision:
+    try:
+        return Precision(text)
+    except ValueError:
+        raise UsageError(f"--precision {text}: known are {', '.join(Precision)}") from None
 
 
 def _key_values(pairs: Sequence[str]) -> dict[str, str]:

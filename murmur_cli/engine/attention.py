@@ -8,7 +8,14 @@ import torch
 
 from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.regions import Range
-from murmur_kernels import StepRanges, decode_attention, step_ranges
+from murmur_kernels import StepRanges, decode_attention, decode_attention_path, step_ranges
+
+__all__ = ["StepRanges", "attend", "attention_path", "select"]
+
+
+def attention_path(device: torch.device, dtype: torch.dtype, head_dim: int) -> str:
+    """How an arena is attended over: 'compiled' by our own machine code, 'torch' by torch."""
+    return decode_attention_path(device, dtype, head_dim)
 
 
 def select(arena: KvArena, slots: Sequence[int], ranges: Sequence[tuple[Range, ...]]) -> StepRanges:

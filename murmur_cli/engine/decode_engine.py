@@ -198,7 +198,7 @@ class DecodeEngine:
         output = self._adapter.step(step_rows)
         self._time.charge(self._active)
         for row, step_row in zip(rows, step_rows, strict=True):
-            row.count(step_row, self._adapter.bytes_per_entry)
+            row.count(step_row, self._adapter.entry_bytes)
         self._follow(rows, output.attention)
         self._take(rows, output.logits)
 

@@ -36,6 +36,14 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryBytes:
+    """Bytes of one KV entry: of the speech region, and of prompt and output."""
+
+    speech: int
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
 class PrefillOutput:
     """logits: (rows, vocabulary) float32 after the prompt; one no-speech value per row.
 
@@ -64,8 +72,8 @@ class DecoderAdapter(Protocol):
         """Token that ends the output."""
 
     @property
-    def bytes_per_entry(self) -> int:
-        """Bytes of key and value of one entry over all layers and heads."""
+    def entry_bytes(self) -> EntryBytes:
+        """Bytes of key and value of one entry of each region, over all layers and heads."""
 
     @property
     def max_entries(self) -> int:

@@ -9,7 +9,7 @@ import torch
 
 from murmur_cli.engine.attention_focus import AttentionFocus
 from murmur_cli.engine.loop_guard import LoopWatch
-from murmur_cli.engine.model_adapter import StepRow
+from murmur_cli.engine.model_adapter import EntryBytes, StepRow
 from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.regions import RowView, count_entries
 from murmur_cli.engine.request import Finished, Loop, Request, StopReason
@@ -46,7 +46,7 @@ class Row:
         )
         return StepRow(self.slot, self.tokens[-1], prompt_entries, n, policy.select(view))
 
-    def count(self, step: StepRow, bytes_per_entry: int) -> None:
+    def count(self, step: StepRow, entry: EntryBytes) -> None:
         """Add to `kv` what the step read, and what full attention would have read."""
         speech = count_entries(step.selection.speech)
         output = count_entries(step.selection.output) + step.prompt_entries
@@ -56,7 +56,7 @@ class Row:
             speech_entries_held=self.speech_entries,
             output_entries_read=output,
             output_entries_held=step.prompt_entries + step.output_entries,
-            bytes_read=(speech + output) * bytes_per_entry,
+            bytes_read=speech * entry.speech + output * entry.output,
         )
 
     def finish(self, stop: StopReason, loop: Loop | None, wall_s: float) -> Finished:

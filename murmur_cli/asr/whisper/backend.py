@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from murmur_cli.asr.whisper.decoder import WhisperDecoder
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING
@@ -19,7 +18,7 @@ class WhisperBackend:
 
     def __init__(
         self,
-        model: Any,
+        decoder: WhisperDecoder,
         tokens: WhisperTokens,
         identity: ModelIdentity,
         policy: EvictionPolicy,
@@ -28,7 +27,7 @@ class WhisperBackend:
         self._tokens = tokens
         self._identity = identity
         self._options = options
-        self._decoder = WhisperDecoder(model, tokens)
+        self._decoder = decoder
         self._policy = policy
         # Fails now, not after minutes, when the model does not know the language or task.
         tokens.prompt(self._fixed_language or next(iter(tokens.languages), None), options.task)

@@ -13,19 +13,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional
 
-from murmur_cli.asr.whisper.log_mel import LogMel
+from murmur_cli.asr.whisper.encoder import WhisperEncoder
+from murmur_cli.asr.whisper.encoder_arithmetic import EncoderArithmetic
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.engine.arena import ArenaShape, KvArena, OutputRing
-from murmur_cli.engine.attention import attend, select
+from murmur_cli.engine.attention import StepRanges, attend, select
 from murmur_cli.engine.memory_plan import free_memory_bytes
-from murmur_cli.engine.model_adapter import PrefillOutput, StepOutput, StepRow
+from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.types import Samples, SampleSource, SampleSpan
-
-ENCODER_BATCH = 4
-"""Windows encoded together; more gains nothing on a CPU and costs memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +53,52 @@ class PreparedWindow:
     encoded: torch.Tensor | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """Tokens that go through the decoder together, each with what it reads and writes.
+
+    ids, positions, slots, places: (tokens,) int64; `places` are entries of the own arena.
+    """
+
+    ids: torch.Tensor
+    positions: torch.Tensor
+    slots: torch.Tensor
+    places: torch.Tensor
+    own: StepRanges
+    speech: StepRanges
+
+
 class WhisperDecoder:
     """The engine's DecoderAdapter for transformers' WhisperForConditionalGeneration.
 
+    `speech_dtype` is that of the speech region's arena, by default the model's. Whisper reads
+    it in every step and writes it once, so half the bytes are half the time, and the text stays
+    that of float32 (measured: the same words in 1,373 of 1,373).
     `encodes_ahead` lets `prepare` run the encoder too; None does so where the encoder has a
     processor of its own (CUDA). On a CPU it would compete with the decoder for the same cores.
     """
 
     def __init__(
-        self, model: Any, tokens: WhisperTokens, *, encodes_ahead: bool | None = None
+        self,
+        model: Any,
+        tokens: WhisperTokens,
+        *,
+        encodes_ahead: bool | None = None,
+        speech_dtype: torch.dtype | None = None,
+        encoder_arithmetic: EncoderArithmetic | None = None,
     ) -> None:
         self._model = model
         self._config = model.config
         self._tokens = tokens
-        self._encoder = model.model.encoder
         self._decoder = model.model.decoder
         self._layers = list(self._decoder.layers)
         self._heads: int = self._config.decoder_attention_heads
         self._head_dim: int = int(self._config.d_model) // self._heads
         self._dtype: torch.dtype = self._decoder.layer_norm.weight.dtype
+        self._speech_dtype = speech_dtype or self._dtype
         self._device: torch.device = self._decoder.layer_norm.weight.device
-        self._log_mel = LogMel(
-            self._config.num_mel_bins, self._config.max_source_positions * 2 * 160
-        )
+        self._encoder = WhisperEncoder(model.model.encoder, self._dtype)
+        self._encoder_arithmetic = encoder_arithmetic
         self._probes: list[tuple[int, ...]] = [
             tuple(head for probe_layer, head in tokens.alignment_heads if probe_layer == layer)
             for layer in range(len(self._layers))
@@ -97,13 +117,19 @@ class WhisperDecoder:
 
     @property
     def precision(self) -> str:
-        """Number format of the arithmetic, such as 'float32'."""
-        return str(self._dtype).removeprefix("torch.")
+        """Number formats of the arithmetic, such as 'float32, float16 speech cache'."""
+        formats = [_name(self._dtype)]
+        if self._encoder_arithmetic not in (None, formats[0]):
+            formats.append(f"{self._encoder_arithmetic} encoder")
+        if self._speech_dtype != self._dtype:
+            formats.append(f"{_name(self._speech_dtype)} speech cache")
+        return ", ".join(formats)
 
     @property
-    def bytes_per_entry(self) -> int:
-        """Bytes of key and value of one entry over all layers and heads."""
-        return 2 * len(self._layers) * self._heads * self._head_dim * self._dtype.itemsize
+    def entry_bytes(self) -> EntryBytes:
+        """Bytes of key and value of one entry of each region, over all layers and heads."""
+        numbers = 2 * len(self._layers) * self._heads * self._head_dim
+        return EntryBytes(numbers * self._speech_dtype.itemsize, numbers * self._dtype.itemsize)
 
     @property
     def max_entries(self) -> int:
@@ -113,18 +139,21 @@ class WhisperDecoder:
     @property
     def speech_entries(self) -> int:
         """Entries of the speech region: the encoder always sees 30 s."""
-        return int(self._config.max_source_positions)
+        return self._encoder.entries
+
+    # --- memory -----------------------------------------------------------------------------
 
     def planned_bytes(self, slots: int, own_entries: int) -> int:
         """Bytes of both arenas."""
-        return slots * (self.speech_entries + own_entries) * self.bytes_per_entry
+        entry = self.entry_bytes
+        return slots * (self.speech_entries * entry.speech + own_entries * entry.output)
 
     @property
     def prepared_bytes(self) -> int:
         """Bytes of what `prepare` makes of one window: encoder states, or features."""
         if self._encodes_ahead:
-            return self.speech_entries * int(self._config.d_model) * self._dtype.itemsize
-        return 2 * self.speech_entries * int(self._config.num_mel_bins) * 4
+            return self.speech_entries * self._encoder.width * self._dtype.itemsize
+        return 2 * self.speech_entries * self._encoder.mel_bins * torch.float32.itemsize
 
     def free_bytes(self) -> int | None:
         """Bytes that are free where the arenas lie; None if the system does not say."""
@@ -133,8 +162,8 @@ class WhisperDecoder:
     def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
         """Allocate both arenas."""
         self._bound = bound
-        self._cross = self._arena(slots, self.speech_entries)
-        self._self = self._arena(slots, own_entries)
+        self._cross = self._arena(slots, self.speech_entries, self._speech_dtype)
+        self._self = self._arena(slots, own_entries, self._dtype)
 
     def close(self) -> None:
         """Let the arenas go."""
@@ -148,16 +177,10 @@ class WhisperDecoder:
         arenas = (self._cross, self._self)
         return sum(arena.shape.total_bytes for arena in arenas if arena is not None)
 
-    def _arena(self, slots: int, capacity: int) -> KvArena:
+    def _arena(self, slots: int, capacity: int, dtype: torch.dtype) -> KvArena:
         return KvArena(
             ArenaShape(
-                len(self._layers),
-                slots,
-                self._heads,
-                capacity,
-                self._head_dim,
-                self._dtype,
-                self._device,
+                len(self._layers), slots, self._heads, capacity, self._head_dim, dtype, self._device
             )
         )
 
@@ -166,97 +189,122 @@ class WhisperDecoder:
     @torch.inference_mode()
     def encode(self, audio: Sequence[Samples]) -> torch.Tensor:
         """Encoder states of windows, (windows, entries, width)."""
-        return self._states([self._log_mel(samples) for samples in audio])
-
-    def _states(self, features: Sequence[torch.Tensor]) -> torch.Tensor:
-        states = [
-            self._encoder(part.to(self._device, self._dtype)).last_hidden_state
-            for part in torch.split(torch.stack(list(features)), ENCODER_BATCH)
-        ]
-        return torch.cat(states)
+        return torch.stack([self._encoder.states(self._encoder.features(part)) for part in audio])
 
     @torch.inference_mode()
     def prepare(self, source: WindowSource) -> PreparedWindow:
         """Cut the audio and compute what `load` needs of it; may run in another thread."""
         if source.encoded is not None:
             return PreparedWindow(encoded=source.encoded)
-        features = self._log_mel(source.audio)
+        features = self._encoder.features(source.audio)
         if not self._encodes_ahead:
             return PreparedWindow(features=features)
-        return PreparedWindow(encoded=self._states([features])[0])
+        return PreparedWindow(encoded=self._encoder.states(features))
 
     def load(self, slots: Sequence[int], sources: Sequence[PreparedWindow]) -> tuple[int, ...]:
-        """Encode windows where that is left to do, store their keys and values, a few at a time."""
-        assert self._cross is not None
-        for first in range(0, len(slots), ENCODER_BATCH):
-            part = sources[first : first + ENCODER_BATCH]
-            fresh = [window.features for window in part if window.features is not None]
-            encoded = iter(self._states(fresh) if fresh else ())
-            states = torch.stack(
-                [window.encoded if window.encoded is not None else next(encoded) for window in part]
-            )
-            for layer, module in enumerate(self._layers):
-                attention = module.encoder_attn
-                self._cross.write_block(
-                    layer,
-                    list(slots[first : first + ENCODER_BATCH]),
-                    self._split_heads(attention.k_proj(states)),
-                    self._split_heads(attention.v_proj(states)),
-                )
+        """Encode windows where that is left to do, and store their keys and values."""
+        for slot, window in zip(slots, sources, strict=True):
+            states = window.encoded
+            if states is None:
+                assert window.features is not None
+                states = self._encoder.states(window.features)
+            self._store_speech(slot, states)
         return (self.speech_entries,) * len(slots)
 
-    def _split_heads(self, states: torch.Tensor) -> torch.Tensor:
-        """(rows, tokens, width) -> (rows, heads, tokens, head_dim)."""
-        return states.view(*states.shape[:2], self._heads, self._head_dim).transpose(1, 2)
+    def _store_speech(self, slot: int, states: torch.Tensor) -> None:
+        assert self._cross is not None
+        for layer, module in enumerate(self._layers):
+            attention = module.encoder_attn
+            self._cross.write_block(
+                layer,
+                [slot],
+                self._heads_of(attention.k_proj(states)).transpose(0, 1)[None],
+                self._heads_of(attention.v_proj(states)).transpose(0, 1)[None],
+            )
 
-    # --- prompt -----------------------------------------------------------------------------
+    # --- tokens -----------------------------------------------------------------------------
 
     def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
         """Run prompts of equal length; their entries are the first of each slot."""
-        assert self._cross is not None
-        assert self._self is not None
-        ids = torch.tensor(prompts, dtype=torch.long, device=self._device)
-        hidden = self._embed(ids, torch.arange(ids.shape[1], device=self._device).expand_as(ids))
+        length = len(prompts[0])
+        places = torch.arange(length, device=self._device).repeat(len(slots))
+        of_token = [slot for slot in slots for _ in range(length)]
+        hidden, probes = self._run(
+            _Tokens(
+                ids=torch.tensor(prompts, dtype=torch.long, device=self._device).flatten(),
+                positions=places,
+                slots=torch.tensor(of_token, device=self._device),
+                places=places,
+                # A prompt's token reads the prompt up to itself, and all of the speech.
+                own=select(
+                    self._own, of_token, [((0, end + 1),) for end in range(length)] * len(slots)
+                ),
+                speech=select(
+                    self._speech, of_token, [((0, self.speech_entries),)] * len(of_token)
+                ),
+            )
+        )
+        hidden = hidden.view(len(slots), length, -1)
+        first = torch.softmax(self._logits(hidden[:, 0]), dim=1)
+        return PrefillOutput(
+            self._logits(hidden[:, -1]),
+            tuple(first[:, self._tokens.no_speech].tolist()),
+            None if probes is None else probes[length - 1 :: length],
+        )
+
+    def step(self, rows: Sequence[StepRow]) -> StepOutput:
+        """One token for each row."""
+        slots = [row.slot for row in rows]
+        rings = [self._ring(row.prompt_entries) for row in rows]
+        places = [ring.place(row.output_entries - 1) for ring, row in zip(rings, rows, strict=True)]
+        own = [_own_ranges(ring, row) for ring, row in zip(rings, rows, strict=True)]
+        # All small numbers of the step in one tensor, so that a device gets one copy.
+        packed = torch.tensor(
+            [
+                [row.token for row in rows],
+                [row.prompt_entries + row.output_entries - 1 for row in rows],
+                slots,
+                places,
+            ],
+            device=self._device,
+        )
+        ids, positions, slot_index, place_index = packed.unbind(0)
+        hidden, probes = self._run(
+            _Tokens(
+                ids,
+                positions,
+                slot_index,
+                place_index,
+                own=select(self._own, slots, own),
+                speech=select(self._speech, slots, [row.selection.speech for row in rows]),
+            )
+        )
+        return StepOutput(self._logits(hidden), probes)
+
+    def _run(self, tokens: _Tokens) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Last hidden states (tokens, width), and the probes (tokens, heads, speech entries)."""
+        hidden = self._decoder.embed_tokens(tokens.ids)
+        hidden = hidden + self._decoder.embed_positions.weight[tokens.positions]
         probes: list[torch.Tensor] = []
         for layer, module in enumerate(self._layers):
             attention = module.self_attn
             states = module.self_attn_layer_norm(hidden)
-            query = self._split_heads(attention.q_proj(states) * attention.scaling)
-            keys = self._split_heads(attention.k_proj(states))
-            values = self._split_heads(attention.v_proj(states))
-            self._self.write_block(layer, list(slots), keys, values)
-            mixed = functional.scaled_dot_product_attention(
-                query, keys, values, is_causal=True, scale=1.0
-            )
-            hidden = hidden + attention.out_proj(mixed.transpose(1, 2).flatten(2))
+            keys = self._heads_of(attention.k_proj(states))
+            values = self._heads_of(attention.v_proj(states))
+            self._own.write_entries(layer, tokens.slots, tokens.places, keys, values)
+            query = self._heads_of(attention.q_proj(states) * attention.scaling)
+            mixed, _ = attend(query, self._own, layer, tokens.own)
+            hidden = hidden + attention.out_proj(mixed.flatten(1))
             attention = module.encoder_attn
             states = module.encoder_attn_layer_norm(hidden)
-            query = self._split_heads(attention.q_proj(states) * attention.scaling)
-            mixed = torch.cat(
-                [
-                    functional.scaled_dot_product_attention(
-                        query[row : row + 1],
-                        self._cross.keys[layer, slot : slot + 1],
-                        self._cross.values[layer, slot : slot + 1],
-                        scale=1.0,
-                    )
-                    for row, slot in enumerate(slots)
-                ]
-            )
-            if self._probes[layer]:
-                heads = list(self._probes[layer])
-                last = query[:, heads, -1:].float()
-                keys = self._cross.keys[layer, list(slots)][:, heads].float()
-                probes.append(torch.softmax(last @ keys.transpose(2, 3), dim=3)[:, :, 0])
-            hidden = hidden + attention.out_proj(mixed.transpose(1, 2).flatten(2))
-            hidden = hidden + self._feed_forward(module, hidden)
-        hidden = self._decoder.layer_norm(hidden)
-        first = torch.softmax(self._model.proj_out(hidden[:, 0]).float(), dim=1)
-        return PrefillOutput(
-            self._model.proj_out(hidden[:, -1]).float(),
-            tuple(first[:, self._tokens.no_speech].tolist()),
-            torch.cat(probes, dim=1) if probes else None,
-        )
+            query = self._heads_of(attention.q_proj(states) * attention.scaling)
+            mixed, seen = attend(query, self._speech, layer, tokens.speech, self._probes[layer])
+            if seen is not None:
+                probes.append(seen)
+            hidden = hidden + attention.out_proj(mixed.flatten(1))
+            states = module.fc1(module.final_layer_norm(hidden))
+            hidden = hidden + module.fc2(module.activation_fn(states))
+        return self._decoder.layer_norm(hidden), torch.cat(probes, dim=1) if probes else None
 
     @torch.inference_mode()
     def language_logits(self, encoded: torch.Tensor) -> torch.Tensor:
@@ -265,55 +313,21 @@ class WhisperDecoder:
             (encoded.shape[0], 1), self._tokens.start, dtype=torch.long, device=self._device
         )
         output = self._decoder(input_ids=start, encoder_hidden_states=encoded, use_cache=False)
-        logits: torch.Tensor = self._model.proj_out(output.last_hidden_state[:, 0]).float()
+        return self._logits(output.last_hidden_state[:, 0])
+
+    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self._model.proj_out(hidden).float()
         return logits
 
-    # --- one step ---------------------------------------------------------------------------
-
-    def step(self, rows: Sequence[StepRow]) -> StepOutput:
-        """One token for each row."""
-        assert self._cross is not None
+    @property
+    def _own(self) -> KvArena:
         assert self._self is not None
-        slots = [row.slot for row in rows]
-        rings = [self._ring(row.prompt_entries) for row in rows]
-        places = torch.tensor(
-            [ring.place(row.output_entries - 1) for ring, row in zip(rings, rows, strict=True)],
-            device=self._device,
-        )
-        own = select(
-            self._self,
-            slots,
-            [_own_ranges(ring, row) for ring, row in zip(rings, rows, strict=True)],
-        )
-        speech = select(self._cross, slots, [row.selection.speech for row in rows])
-        slot_index = torch.tensor(slots, device=self._device)
-        ids = torch.tensor([[row.token] for row in rows], dtype=torch.long, device=self._device)
-        positions = torch.tensor(
-            [[row.prompt_entries + row.output_entries - 1] for row in rows], device=self._device
-        )
-        hidden = self._embed(ids, positions)[:, 0]
-        probes: list[torch.Tensor] = []
-        for layer, module in enumerate(self._layers):
-            attention = module.self_attn
-            states = module.self_attn_layer_norm(hidden)
-            keys = self._heads_of(attention.k_proj(states))
-            values = self._heads_of(attention.v_proj(states))
-            self._self.write_entries(layer, slot_index, places, keys, values)
-            query = self._heads_of(attention.q_proj(states) * attention.scaling)
-            mixed, _ = attend(query, self._self, layer, own)
-            hidden = hidden + attention.out_proj(mixed.flatten(1))
-            attention = module.encoder_attn
-            states = module.encoder_attn_layer_norm(hidden)
-            query = self._heads_of(attention.q_proj(states) * attention.scaling)
-            mixed, seen = attend(query, self._cross, layer, speech, self._probes[layer])
-            if seen is not None:
-                probes.append(seen)
-            hidden = hidden + attention.out_proj(mixed.flatten(1))
-            hidden = hidden + self._feed_forward(module, hidden)
-        hidden = self._decoder.layer_norm(hidden)
-        return StepOutput(
-            self._model.proj_out(hidden).float(), torch.cat(probes, dim=1) if probes else None
-        )
+        return self._self
+
+    @property
+    def _speech(self) -> KvArena:
+        assert self._cross is not None
+        return self._cross
 
     def _ring(self, prompt_entries: int) -> OutputRing:
         if self._bound is None:
@@ -321,21 +335,12 @@ class WhisperDecoder:
         return OutputRing(prompt_entries, self._bound.sinks, self._bound.window)
 
     def _heads_of(self, states: torch.Tensor) -> torch.Tensor:
-        """(rows, width) -> (rows, heads, head_dim)."""
+        """(tokens, width) -> (tokens, heads, head_dim)."""
         return states.view(-1, self._heads, self._head_dim)
 
-    def _embed(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """Token and position embeddings of ids (rows, tokens)."""
-        decoder = self._decoder
-        embedded: torch.Tensor = decoder.embed_tokens(ids)
-        places: torch.Tensor = decoder.embed_positions.weight[positions]
-        return embedded + places
 
-    @staticmethod
-    def _feed_forward(module: Any, hidden: torch.Tensor) -> torch.Tensor:
-        states = module.fc1(module.final_layer_norm(hidden))
-        result: torch.Tensor = module.fc2(module.activation_fn(states))
-        return result
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def _own_ranges(ring: OutputRing, row: StepRow) -> tuple[tuple[int, int], ...]:

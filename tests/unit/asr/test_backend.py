@@ -78,9 +78,10 @@ def transcribe(
     *,
     multilingual: bool = True,
 ) -> tuple[Recognition, CountedProgress]:
+    tokens = tiny_tokens(multilingual=multilingual)
     backend = WhisperBackend(
-        model,
-        tiny_tokens(multilingual=multilingual),
+        WhisperDecoder(model, tokens),
+        tokens,
         IDENTITY,
         build_policy(policy, {}, WHISPER_RATES),
         WhisperOptions(language, "transcribe", slots),
@@ -172,11 +173,10 @@ def test_backend_when_no_speech_then_nothing_is_decoded(model: Any, samples: Sam
 
 
 def test_backend_when_language_is_unknown_then_usage_error_before_any_audio(model: Any) -> None:
-    policy = build_policy("none", {}, WHISPER_RATES)
+    policy, tokens = build_policy("none", {}, WHISPER_RATES), tiny_tokens()
+    decoder = WhisperDecoder(model, tokens)
     with pytest.raises(UsageError, match="--language fr: unknown to this model"):
-        WhisperBackend(
-            model, tiny_tokens(), IDENTITY, policy, WhisperOptions("fr", "transcribe", 4)
-        )
+        WhisperBackend(decoder, tokens, IDENTITY, policy, WhisperOptions("fr", "transcribe", 4))
 
 
 def test_backend_when_windows_are_certain_of_different_languages_then_each_its_own(

@@ -124,7 +124,7 @@ def library_tokens(model: Any, windows: Sequence[int], prompt: tuple[int, ...]) 
     from transformers import GenerationMixin
 
     sources = [chirp(window) for window in windows]
-    features = torch.stack([WhisperDecoder(model, tiny_tokens())._log_mel(s) for s in sources])
+    features = torch.stack([WhisperDecoder(model, tiny_tokens())._encoder.features(s) for s in sources])
     # Whisper's own `generate` wraps this one with its rules for timestamps and long audio.
     output = GenerationMixin.generate(
         model,
@@ -204,7 +204,7 @@ def test_row_when_in_a_churning_batch_then_same_as_alone(model: Any, name: str) 
 
 def test_attention_when_recorded_then_that_of_the_librarys_heads(model: Any) -> None:
     finished = decode(WatchedDecoder(model), [request(0)], 1, build_policy("none", {}, RATES))["0"]
-    features = WhisperDecoder(model, tiny_tokens())._log_mel(chirp(0))[None]
+    features = WhisperDecoder(model, tiny_tokens())._encoder.features(chirp(0))[None]
     ids = torch.tensor([[*PROMPT, *finished.tokens]])
     eager = tiny_whisper(seed=0)
     eager.set_attn_implementation("eager")  # the one that hands its probabilities out
