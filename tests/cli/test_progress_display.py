@@ -65,3 +65,25 @@ def test_display_when_cleared_on_a_terminal_then_bars_are_gone_and_come_back() -
             assert stream.getvalue().endswith("\x1b[2K")
             before = len(stream.getvalue())
         assert "recognition" in stream.getvalue()[before:]
+
+
+def test_display_when_recordings_overlap_then_each_has_its_bar_until_it_ends() -> None:
+    console, stream = _console(terminal=True)
+    with ProgressDisplay(console, quiet=False, verbose=False) as display:
+        display.stage("monday", "recognition", 4)
+        display.stage("tuesday", "read", None)
+        display.advance("monday", "recognition", 3)
+        display.advance("friday", "recognition", 1)  # not on its way: nothing to move
+        with display.cleared():
+            shown = stream.getvalue()
+        assert "monday" in shown
+        assert "3/4" in shown
+        assert "tuesday" in shown
+        display.end("monday")
+        display.end("monday")
+        before = len(stream.getvalue())
+        display.stage("tuesday", "speech detection", None)
+        with display.cleared():
+            shown = stream.getvalue()[before:]
+        assert "monday" not in shown
+        assert "speech detection" in shown
