@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from murmur_cli.asr.whisper.window_output import WindowOutput
 from murmur_cli.asr.whisper.window_time import WindowTime, speech_after
 from murmur_cli.engine.request import StopReason
-from murmur_cli.timebase import SAMPLE_RATE_HZ
+from murmur_cli.timebase import SAMPLE_RATE_HZ, to_samples
 from murmur_cli.types import SampleSpan
 
 MIN_REST_S = 1.0
@@ -20,6 +21,9 @@ MIN_PROGRESS_S = 0.5
 SLOWEST_WORDS_PER_S = 0.5
 SLOW_SPEECH_S = 5.0
 """A rest that is answered with fewer words than this over this much speech is invented text."""
+
+NEAR_S = 0.3
+"""A cut this close to a silence is moved there: the alignment is off by a few tenths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,15 @@ class Answer:
     def answered_s(self) -> float:
         """Seconds of speech up to where the answer reaches."""
         return seconds(self.speech) - seconds(self.rest)
+
+    @property
+    def silence_near_end(self) -> int | None:
+        """Middle of a silence, in samples of the recording, close to where the answer ends."""
+        reached, near = self.time.to_sample(self.output.reached_s), to_samples(NEAR_S)
+        for before, after in pairwise(self.speech):
+            if before.end - near <= reached <= after.start + near:
+                return (before.end + after.start) // 2
+        return None
 
     @property
     def is_progress(self) -> bool:

@@ -31,7 +31,7 @@ class Evidence:
     """What the model's answer to one request says about itself.
 
     Attributes:
-        text: the text, up to the first repetition where a loop was cut.
+        text: the text, with the first occurrence only of what the loop guard found.
         mean_logprob: over its tokens and the end token if there is one, natural logarithm.
         no_speech_probability: None if the model has no such token.
     """

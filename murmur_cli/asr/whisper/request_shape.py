@@ -1,5 +1,6 @@
 """What Whisper's requests look like; known before any weights are loaded."""
 
+from murmur_cli.engine.loop_guard import LoopGuard
 from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.types import PackingRule
 
@@ -15,3 +16,8 @@ WHISPER_RATES = RequestRates(
 )
 
 WHISPER_PACKING = PackingRule(max_window_s=30.0, max_span_s=60.0, max_gap_s=1.0)
+
+WHISPER_GUARD = LoopGuard(max_tokens_per_s=20.0)
+"""Speech at twice its speed gave 8 tokens a second with its timestamps, the fastest that was
+measured; scripts that take three tokens for a character may have twice as many. Above that, and
+the free tokens of the guard, it is no speech."""

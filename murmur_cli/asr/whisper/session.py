@@ -11,6 +11,7 @@ import torch
 from murmur_cli.asr.base import Job, Recognised, Recognition
 from murmur_cli.asr.whisper.chunk_transcript import chunk_transcript, most_frequent
 from murmur_cli.asr.whisper.decoder import WhisperDecoder
+from murmur_cli.asr.whisper.request_shape import WHISPER_GUARD
 from murmur_cli.asr.whisper.timestamp_rules import TimestampRules
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.asr.whisper.window_languages import window_languages
@@ -78,6 +79,7 @@ class WhisperSession:
             policy,
             TimestampRules(tokens),
             options.slots,
+            guard=WHISPER_GUARD,
             limits=RequestLimits(len(prompt), MAX_NEW_TOKENS),
             warn=self._note,
         )

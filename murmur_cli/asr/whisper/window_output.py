@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from murmur_cli.asr.whisper.fallback import Evidence
+from murmur_cli.asr.whisper.repetition import Cut, cut_repetition
 from murmur_cli.asr.whisper.segments import TimedText, split_by_timestamps
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.asr.whisper.window_time import WindowTime
@@ -41,6 +42,7 @@ class WindowOutput:
         evidence: what speaks for and against the text.
         flags: of the whole answer.
         echoes: text that repeats the one before it at a time after the audio; left out.
+        is_spoken_repetition: whether the audio bears out most of a repetition.
     """
 
     stretches: tuple[HeardStretch, ...]
@@ -49,6 +51,7 @@ class WindowOutput:
     evidence: Evidence
     flags: tuple[Flag, ...]
     echoes: tuple[HeardStretch, ...] = ()
+    is_spoken_repetition: bool = False
 
     @property
     def num_words(self) -> int:
@@ -69,9 +72,16 @@ def read_output(
     language: str | None,
 ) -> WindowOutput:
     """Words with times, cut at a repetition; `speech` (recording samples) bounds the words."""
+    starts_s = np.zeros(len(finished.tokens) + 1)
+    if finished.attention is not None and finished.tokens:
+        starts_s = token_starts_s(finished.attention, time.duration_s)
     kept = finished.tokens
+    cut: Cut | None = None
     if finished.loop is not None:
-        kept = kept[: finished.loop.start + finished.loop.period]
+        attention = finished.attention
+        assert attention is not None, "Whisper's adapter records its alignment heads"
+        cut = cut_repetition(kept, finished.loop, attention, starts_s, tokens)
+        kept = kept[: cut.num_tokens]
     stretches = list(split_by_timestamps(kept, tokens))
     flags: list[Flag] = []
     if finished.stop is StopReason.LOOP:
@@ -80,11 +90,10 @@ def read_output(
         flags.append(Flag.LENGTH_LIMIT)
         if stretches and stretches[-1].end_s is None:
             _drop_unfinished(stretches, kept, tokens, language)
-    starts_s = np.zeros(len(finished.tokens) + 1)
-    if finished.attention is not None and finished.tokens:
-        starts_s = token_starts_s(finished.attention, time.duration_s)
-    evidence = _evidence(finished, kept, tokens)
+    evidence = _evidence(finished, tokens)
     reached_s = _reached_s(finished, stretches, starts_s, time.duration_s)
+    if cut is not None and stretches:
+        reached_s = max(min(reached_s, cut.latest_s), stretches[-1].start_s)
     heard: list[HeardStretch] = []
     echoes: list[HeardStretch] = []
     for stretch in stretches:
@@ -99,15 +108,25 @@ def read_output(
         (echoes if is_echo else heard).append(spoken)
     flags.extend(dict.fromkeys(flag for stretch in heard for flag in stretch.flags))
     return WindowOutput(
-        tuple(heard), reached_s, finished.stop, evidence, tuple(flags), tuple(echoes)
+        tuple(heard),
+        reached_s,
+        finished.stop,
+        evidence,
+        tuple(flags),
+        tuple(echoes),
+        cut is not None and cut.is_spoken,
     )
 
 
-def _evidence(finished: Finished, kept: tuple[int, ...], tokens: WhisperTokens) -> Evidence:
-    text = tokens.decode([token for token in kept if not tokens.is_timestamp(token)])
-    # The repeated tokens of a loop are all but certain and would hide a doubtful first one.
-    logprobs = finished.logprobs if finished.loop is None else finished.logprobs[: len(kept)]
-    mean_logprob = float(np.mean(logprobs)) if logprobs else 0.0
+def _evidence(finished: Finished, tokens: WhisperTokens) -> Evidence:
+    end = len(finished.logprobs)
+    if finished.loop is not None:
+        # What repeats is all but certain and compresses well, spoken or not.
+        end = finished.loop.start + finished.loop.period
+    text = tokens.decode(
+        [token for token in finished.tokens[:end] if not tokens.is_timestamp(token)]
+    )
+    mean_logprob = float(np.mean(finished.logprobs[:end])) if end else 0.0
     return Evidence(text, mean_logprob, finished.no_speech_probability)
 
 

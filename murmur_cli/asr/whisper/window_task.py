@@ -41,6 +41,9 @@ MAX_RETRIES = 8
 MAX_LOOPS = 3
 """Repetitions cut in a row before the span of speech they are in is left out."""
 
+LOOP_TEMPERATURE = 0.4
+"""Of the request after the second repetition in a row, which fresh context has not helped."""
+
 MAX_NEW_TOKENS = 224
 """Whisper's own limit for a window of 30 s: half of its positions."""
 
@@ -83,7 +86,7 @@ class WindowTask:
     def first_request(self, encoded: object = None) -> Request:
         """The request for the whole window."""
         self._pieces, self._speech = self.window.pieces, self.window.speech
-        return self._ask(encoded)
+        return self._ask(encoded=encoded)
 
     def take(self, finished: Finished, tokens: WhisperTokens) -> Request | None:
         """Note what was heard; the request for the rest, None when the window is done."""
@@ -93,7 +96,9 @@ class WindowTask:
         self.kv += finished.kv
         self.logprob_sum += sum(finished.logprobs)
         self.logprob_count += len(finished.logprobs)
-        self.loops += finished.loop is not None
+        if finished.loop is not None:
+            self.loops += 1
+            self._flag(Flag.LOOP)
         answer = Answer(output, time, self._speech, self._asked > 1)
         if self._unheard is not None:
             return self._take_unheard(answer)
@@ -141,14 +146,22 @@ class WindowTask:
         return self._ask_for_unheard()
 
     def _ask_for_rest(self, answer: Answer) -> Request | None:
-        is_loop = answer.output.stop is StopReason.LOOP
-        self._loops_in_a_row = self._loops_in_a_row + 1 if is_loop else 0
+        if answer.output.stop is not StopReason.LOOP:
+            self._loops_in_a_row = 0
+            return self._go_on(answer.time.rest_after(answer.output.reached_s), answer.rest)
+        self._loops_in_a_row += not answer.output.is_spoken_repetition
         if self._loops_in_a_row >= MAX_LOOPS:
             return self._step_over(answer.rest)
-        return self._go_on(answer.time.rest_after(answer.output.reached_s), answer.rest)
+        # Fresh context comes first, then another rule: a draw instead of the greedy choice.
+        hotter = LOOP_TEMPERATURE if self._loops_in_a_row > 1 else 0.0
+        cut = answer.silence_near_end or answer.time.to_sample(answer.output.reached_s)
+        return self._go_on(_from(answer.time.pieces, cut), _from(answer.speech, cut), hotter)
 
     def _go_on(
-        self, pieces: tuple[SampleSpan, ...], speech: tuple[SampleSpan, ...]
+        self,
+        pieces: tuple[SampleSpan, ...],
+        speech: tuple[SampleSpan, ...],
+        temperature: float = 0.0,
     ) -> Request | None:
         """Ask for what is left, if that is speech and requests are left."""
         if self._asked >= MAX_REQUESTS:
@@ -157,7 +170,7 @@ class WindowTask:
         if seconds(speech) < MIN_REST_S:
             return self._ask_for_unheard()
         self._pieces, self._speech = pieces, speech
-        return self._ask()
+        return self._ask(temperature)
 
     def _step_over(self, speech: tuple[SampleSpan, ...]) -> Request | None:
         """Leave out the span where the decoder keeps repeating itself; go on after it."""
@@ -166,7 +179,7 @@ class WindowTask:
         rest = speech[1:]
         if not rest:
             return self._ask_for_unheard()
-        return self._go_on(_pieces_from(self._pieces, rest[0].start), rest)
+        return self._go_on(_from(self._pieces, rest[0].start), rest)
 
     def _ask_for_unheard(self) -> Request | None:
         """The next stretch of speech between words that no word accounts for.
@@ -192,15 +205,14 @@ class WindowTask:
     def _take_unheard(self, answer: Answer) -> Request | None:
         """Believe an answer about skipped speech only if it is likely and dense enough."""
         output = answer.output
-        self._flag(*(flag for flag in output.flags if flag is Flag.LOOP))
         if (
             output.stop is not StopReason.END
             or output.evidence.is_unlikely
-            or output.evidence.is_repetitive
             or output.num_words < SLOWEST_WORDS_PER_S * seconds(self._speech)
         ):
             self._reject(output, "a doubtful answer about skipped speech", Flag.INCOMPLETE)
         else:
+            self._flag(*output.flags)
             self.heard.extend(output.stretches)
             self.heard.sort(key=lambda stretch: stretch.words[0].span.start_s)
             if not answer.is_covering:
@@ -227,11 +239,11 @@ class WindowTask:
     def _flag(self, *flags: Flag) -> None:
         self.flags.extend(flag for flag in flags if flag not in self.flags)
 
-    def _ask(self, encoded: object = None) -> Request:
-        """A first request, greedy, for the present stretch."""
+    def _ask(self, temperature: float = 0.0, encoded: object = None) -> Request:
+        """A first request for the present stretch."""
         self._asked += 1
         self._tries = []
-        return self._request(0.0, encoded)
+        return self._request(temperature, encoded)
 
     def _request(self, temperature: float, encoded: object = None) -> Request:
         self.requests += 1
@@ -247,7 +259,5 @@ class WindowTask:
         )
 
 
-def _pieces_from(pieces: tuple[SampleSpan, ...], start: int) -> tuple[SampleSpan, ...]:
-    return tuple(
-        SampleSpan(max(piece.start, start), piece.end) for piece in pieces if piece.end > start
-    )
+def _from(spans: tuple[SampleSpan, ...], start: int) -> tuple[SampleSpan, ...]:
+    return tuple(SampleSpan(max(span.start, start), span.end) for span in spans if span.end > start)

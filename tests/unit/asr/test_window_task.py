@@ -49,9 +49,12 @@ def answer(
     # Every token takes an equal share of the window.
     attention = np.zeros((len(tokens), 1, entries), np.float16)
     heard = round(request.audio_s * 50)
+    # Where a loop begins, the decoder stays.
+    begin = 0 if loop is None else loop.start * heard // len(tokens)
+    stuck = slice(begin, begin + 5)
     for token in range(len(tokens)):
         share = slice(token * heard // len(tokens), (token + 1) * heard // len(tokens))
-        attention[token, 0, share] = 0.1
+        attention[token, 0, share if loop is None or token < loop.start else stuck] = 0.1
     return Finished(request, tokens, logprobs, stop, loop, KvUsage(steps=1), attention, None)
 
 
