@@ -14,6 +14,7 @@ import soundfile as sf
 
 from murmur_cli.errors import ExitCode, ModelError, UsageError
 from murmur_cli.models.choice import ModelChoice, ModelKind
+from murmur_cli.types import KvUsage
 from support.fake_stages import FakeStages, Ready, SpeaksThreeWords
 from support.media_files import RATE_HZ, forge_wav_sizes, tone
 from support.murmur_call import Called, call_main
@@ -285,6 +286,30 @@ def test_call_when_all_is_well_then_stdout_is_empty_and_stderr_plain(
     assert summary.startswith(f"{talk}: ok: 2.0 s, 3 words, 1 speaker, en; took ")
     assert files.split() == [str(talk.with_suffix(f".{name}")) for name in ("rttm", "srt", "json")]
     assert not {"\x1b", "\r"} & set(called.err)
+
+
+def test_call_when_verbose_then_what_decoding_read_is_said(
+    call: Call, recogniser: SpeaksThreeWords, talk: Path
+) -> None:
+    recogniser.kv = KvUsage(5000, 890_000, 1_000_000, 75, 100, 12_345_000_000)
+    (line,) = (line for line in call(talk, "-v").err_lines if "KV" in line)
+    assert line == (
+        f"{talk}: KV read 12.3 GB, 2.5 MB a token, 89 % of speech entries, "
+        "75 % of prompt and output entries"
+    )
+
+
+def test_call_when_data_of_several_goes_to_stdout_then_in_the_order_of_the_inputs(
+    call: Call, tmp_path: Path
+) -> None:
+    # The silent one in the middle is done at once.
+    _wav(tmp_path / "a.wav", tone(1.0))
+    _silence(tmp_path / "b.wav")
+    _wav(tmp_path / "c.wav", tone(1.0))
+    called = call(tmp_path, "-o", "-", "-f", "rttm")
+    assert [line.split()[1] for line in called.out.splitlines()] == ["a", "c"]
+    names = [Path(line.split(":")[0]).stem for line in called.err_lines if "took" in line]
+    assert names == ["a", "b", "c"]
 
 
 def test_call_when_quiet_then_nothing_is_printed(call: Call, talk: Path) -> None:
