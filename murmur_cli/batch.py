@@ -115,14 +115,24 @@ def _outcome(done: Done, settings: TranscribeSettings) -> Outcome:
 
 
 def _failure(source: InputFile, error: Exception) -> Outcome:
-    if isinstance(error, RecordingError):
-        return Outcome(source, None, failure=str(error))
-    # The batch outlives a fault of ours in one recording; the traceback is kept.
-    reason = next((line for line in str(error).splitlines() if line.strip()), "no message")
-    failure = f"unexpected {type(error).__name__}: {reason} (--debug shows where)"
-    return Outcome(
-        source, None, failure=failure, details="".join(traceback.format_exception(error))
-    )
+    try:
+        if isinstance(error, RecordingError):
+            return Outcome(source, None, failure=str(error))
+        # The batch outlives a fault of ours in one recording; the traceback is kept, as text.
+        reason = next((line for line in str(error).splitlines() if line.strip()), "no message")
+        failure = f"unexpected {type(error).__name__}: {reason} (--debug shows where)"
+        details = "".join(traceback.format_exception(error))
+        return Outcome(source, None, failure=failure, details=details)
+    finally:
+        _forget_frames(error)
+
+
+def _forget_frames(error: BaseException | None) -> None:
+    """Its frames hold the recording, and one of them the error: a ring that would keep the
+    temporary file of each recording that failed."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def exit_code(outcomes: Sequence[Outcome], *, allow_partial: bool) -> ExitCode:

@@ -35,7 +35,7 @@ class SpeechWhereLoud:
     identity = IDENTITY
 
     def detect(self, samples: Samples) -> tuple[SampleSpan, ...]:
-        loud = float(np.abs(samples).max(initial=0.0)) > 0.01
+        loud = float(np.abs(samples[:]).max(initial=0.0)) > 0.01
         return (SampleSpan(0, len(samples)),) if loud else ()
 
 
@@ -49,6 +49,7 @@ class SpeaksThreeWords:
 
     before: Callable[[str], None] = lambda recording: None
     slots: int = 1
+    kv: KvUsage = field(default_factory=KvUsage)
     recordings: list[str] = field(default_factory=list)
     sessions: list[TakesLastFirst] = field(default_factory=list)
     identity = IDENTITY
@@ -66,7 +67,7 @@ class SpeaksThreeWords:
         for chunk in job.chunks:
             time = chunk.span.time
             segment = make_segment(SPOKEN, time.start_s, time.end_s, chunk_index=chunk.index)
-            made.append(make_chunk_transcript([segment], chunk.index, kv=KvUsage()))
+            made.append(make_chunk_transcript([segment], chunk.index, kv=self.kv))
         return Recognition(tuple(made), "en", wall_s=1.5)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 import soundfile as sf
 
+from murmur_cli.audio import spool
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.batch import InOrder, Outcome, exit_code, output_directory, transcribe_batch
 from murmur_cli.errors import ExitCode, RecordingError
@@ -17,6 +20,7 @@ from murmur_cli.types import Status
 from support.factories import make_transcript
 from support.fake_stages import FakeStages, Ready, SpeaksThreeWords
 from support.media_files import RATE_HZ, tone
+from support.open_files import open_files_in
 
 CHOICE = ModelChoice("stand-in", ModelKind.EMBEDDED, Path("/nowhere"), "a test")
 
@@ -136,3 +140,28 @@ def test_batch_when_a_stage_raises_then_one_line_and_a_traceback_only_for_faults
     (outcome,), _ = _batch(monkeypatch, tmp_path, stages, ["a"])
     assert outcome.failure == failure
     assert (outcome.details is None) == isinstance(error, RecordingError)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("fails", [False, True])
+def test_batch_when_recordings_lie_on_disk_then_each_goes_when_it_is_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fails: bool
+) -> None:
+    """Open at once: the two that are prepared ahead, and the one that is being transcribed."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(spool, "MEMORY_VALUES", 1_000)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    opened: list[int] = []
+
+    def before(recording: str) -> None:
+        opened.append(open_files_in(temporary))
+        if fails:
+            raise RuntimeError("anything")
+
+    stages = FakeStages(Ready(SpeaksThreeWords(before)))
+    outcomes, _ = _batch(monkeypatch, tmp_path, stages, list("abcdefgh"))
+    assert len(outcomes) == len(opened) == 8
+    assert all((outcome.failure is not None) == fails for outcome in outcomes)
+    assert 1 <= max(opened) <= 4
+    assert open_files_in(temporary) == 0
