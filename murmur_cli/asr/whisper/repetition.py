@@ -72,8 +72,9 @@ def cut_repetition(
         shortest_s = num_text * MIN_TOKEN_S
         is_heard = heard[start:end].mean() >= MIN_HEARD_SHARE
         if start == loop.start and not is_heard:
-            begin_s = min(starts_s[start], starts_s[max(start - 1, 0)] + LONGEST_TOKEN_S)
-            latest_s = min(latest_s, begin_s + shortest_s)
+            (before,) = np.nonzero(heard[:start] >= MIN_HEARD_SHARE)
+            lost_s = starts_s[before[-1]] + LONGEST_TOKEN_S if before.size else 0.0
+            latest_s = min(latest_s, min(starts_s[start], lost_s) + shortest_s)
         if not is_heard or starts_s[end] - starts_s[start] < shortest_s:
             break
         occurrences += 1
