@@ -112,6 +112,9 @@ def _summary(transcript: Transcript) -> str:
             parts.append(_count(len(transcript.speakers), "speaker"))
         if transcript.language:
             parts.append(transcript.language)
+        loops = sum(chunk.loops for chunk in transcript.chunks)
+        if loops:
+            parts.append(f"{_count(loops, 'loop')} cut")
         flags = sorted({str(flag) for chunk in transcript.chunks for flag in chunk.flags})
         if flags:
             parts.append("flags: " + ", ".join(flags))

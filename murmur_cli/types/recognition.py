@@ -117,6 +117,7 @@ class ChunkTranscript:
     """What the recogniser made of one chunk. Words are in time order, without speakers.
 
     `model` and `policy` name the recogniser and the KV policy that this chunk was decoded with.
+    `loops` counts the repetitions that were cut.
     """
 
     chunk_index: int
@@ -131,3 +132,4 @@ class ChunkTranscript:
     mean_logprob: float | None = None
     model: str | None = None
     policy: str | None = None
+    loops: int = 0

@@ -41,6 +41,7 @@ def chunk_transcript(
         untranscribed=tuple(span for task in tasks for span in task.untranscribed),
         model=model,
         policy=policy,
+        loops=sum(task.loops for task in tasks),
         mean_logprob=sum(task.logprob_sum for task in tasks) / logprobs if logprobs else None,
     )
 
