@@ -3,7 +3,7 @@
 A *unit* is one slot of one window: index window * 3 + slot. A *cell* is the set of frames
 that all windows over them give to one slot each. A *piece* is a stretch of a cell short enough
 to hold one person, even where the network put two people with like voices into one slot. So
-every frame of clean speech is embedded once, and counts for each of its units.
+every frame of clean speech is embedded at most once, and counts for each of its units.
 """
 
 from __future__ import annotations
