@@ -77,7 +77,7 @@ def measure_jobs(
     """
     audio = tuple(one.excerpt(part.start_s, part.seconds) for one in bench.audio)
     files = [one.write(_made(bench.folder / key)) for one in audio]
-    warm_up = bench.audio[0].excerpt(part.start_s, WARM_UP_S).write(_made(bench.folder / "warm"))
+    warm_up = audio[0].excerpt(0.0, WARM_UP_S).write(_made(bench.folder / "warm"))
     runs = {contender.name: _Runs() for contender in part.contender}
     remarks: list[str] = []
     with ExitStack() as stack:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import soundfile
 
 from murmur_cli.bench import contender_process
 from murmur_cli.bench.peers import main, parse_parts, run_recipe
@@ -35,6 +36,17 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_tiny_folder(tmp_path_factory.mktemp("tiny")))
 
 
+@pytest.fixture(scope="module")
+def talk(sample_wav: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Real speech, shorter than the 2 s that the tiny model takes, with references beside it."""
+    path = tmp_path_factory.mktemp("talk") / "talk.wav"
+    samples, rate_hz = soundfile.read(sample_wav, start=7 * 16_000, stop=7 * 16_000 + 28_800)
+    soundfile.write(path, samples, rate_hz)
+    path.with_suffix(".stm").write_text("talk 1 A 0.1 0.8 hello there\n")
+    path.with_suffix(".rttm").write_text("SPEAKER talk 1 0.1 1.6 <NA> <NA> A <NA> <NA>\n")
+    return path
+
+
 def job(baseline: str) -> JobPart:
     return JobPart(
         baseline,
@@ -45,19 +57,16 @@ def job(baseline: str) -> JobPart:
             Contender("unheard", "slower-whisper"),
         ],
         rounds=2,
-        seconds=4.0,
     )
 
 
-def test_recipe_when_there_are_no_peers_then_their_rows_say_so(
-    model: str, sample_wav: Path
-) -> None:
+def test_recipe_when_there_are_no_peers_then_their_rows_say_so(model: str, talk: Path) -> None:
     recipe = Recipe(
-        "own", model, "en", 1, recogniser=job("ours"), scaling=ScalingPart(2.0, 0.0, [2])
+        "own", model, "en", 1, recogniser=job("ours"), scaling=ScalingPart(0.9, 0.0, [2])
     )
     said: list[str] = []
     parts = ("recogniser", "whole", "scaling")
-    report = run_recipe(recipe, [sample_wav], None, parts, said.append)
+    report = run_recipe(recipe, [talk], None, parts, said.append)
     recogniser, scaling = report.parts
     ours, wrong, theirs, unheard = recogniser.rows
     assert len(ours.samples_s) == 2
@@ -69,19 +78,19 @@ def test_recipe_when_there_are_no_peers_then_their_rows_say_so(
     assert unheard.not_run is not None
     assert "unknown tool 'slower-whisper'" in unheard.not_run
     assert recogniser.times_faster(ours) == 1.0
-    assert [row.figures["audio_s"] for row in scaling.rows] == [4.0]
+    assert [row.figures["audio_s"] for row in scaling.rows] == [pytest.approx(1.8)]
     assert said
 
 
 def test_recipe_when_a_peer_answers_then_its_errors_stand_beside_ours(
-    model: str, sample_wav: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: str, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = tmp_path / "worker.py"
     worker.write_text(PEER)
     monkeypatch.setattr(contender_process, "PEER_WORKER", worker)
     monkeypatch.setitem(contender_process.PEER_WEIGHTS, "faster-whisper", lambda name: tmp_path)
     recipe = Recipe("own", model, "en", 1, whole=job("theirs"))
-    report = run_recipe(recipe, [sample_wav], Path(sys.executable), ("whole",), lambda text: None)
+    report = run_recipe(recipe, [talk], Path(sys.executable), ("whole",), lambda text: None)
     (whole,) = report.parts
     theirs = whole.rows[2]
     assert len(theirs.samples_s) == 1
@@ -123,16 +132,16 @@ def test_main_when_wrong_then_one_line_and_its_exit_code(
 
 
 def test_main_when_done_then_files_hold_no_path(
-    model: str, sample_wav: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model: str, talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = tmp_path / "own.toml"
     recipe.write_text(
         f"name = 'own'\nmodel = '{model}'\nlanguage = 'en'\nthreads = 1\n"
         "[engine]\nevict = ['both']\nrounds = 1\nsteps = 4\nbatch_size = 2\n"
-        "[curve]\nseconds = 4\nrounds = 1\nsteps = 4\nbatch_size = 2\n"
+        "[curve]\nrounds = 1\nsteps = 4\nbatch_size = 2\n"
         "[[curve.setting]]\nevict = 'speech'\noptions = { window = 20, delay = 0 }\n"
     )
-    main([str(recipe), "--audio", str(sample_wav), "-o", str(tmp_path / "made")])
+    main([str(recipe), "--audio", str(talk), "-o", str(tmp_path / "made")])
     assert "Eviction: words against steps" in capsys.readouterr().out
     text = (tmp_path / "made" / "bench.json").read_text("utf-8")
     assert str(tmp_path) not in text
