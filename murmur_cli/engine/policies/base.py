@@ -9,23 +9,6 @@ from murmur_cli.engine.regions import Range, RowView, Selection
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechPace:
-    """Defaults of the speech rule in seconds of audio.
-
-    Attributes:
-        delay_s: seconds whose usual output is decoded before the edge moves.
-        window_s: seconds that stay.
-        pace: seconds that the edge passes while one second's usual output is decoded.
-        right_edge: whether the window has two edges.
-    """
-
-    delay_s: float
-    window_s: float
-    pace: float
-    right_edge: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class RequestRates:
     """What a backend says of its requests, so that defaults can be fixed in time.
 
@@ -39,7 +22,6 @@ class RequestRates:
             audio.
         tail_sinks: last entries of the speech region that the model attends to at every step,
             whatever is being said; they are always read.
-        speech_pace: what measuring has shown to suit the model; None for the published setting.
     """
 
     speech_entries_per_s: float
@@ -48,7 +30,6 @@ class RequestRates:
     speech_is_causal: bool = True
     has_alignment_heads: bool = False
     tail_sinks: int = 0
-    speech_pace: SpeechPace | None = None
 
 
 @dataclass(frozen=True, slots=True)

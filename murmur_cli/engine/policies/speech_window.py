@@ -8,11 +8,10 @@ window 1,024, rate 1, for requests of 300 s at 7.5 speech entries per second.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 
-from murmur_cli.engine.policies.base import FocusNeed, RequestRates, SpeechPace
+from murmur_cli.engine.policies.base import FocusNeed, RequestRates
 from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.regions import Range, RowView, merge_ranges
 from murmur_cli.errors import UsageError
@@ -20,9 +19,14 @@ from murmur_cli.errors import UsageError
 MAX_RATE = 1e6
 """Entries a step; more than any region holds."""
 
-# 7.5 speech entries and 9 output tokens stand for one second.
-PUBLISHED = SpeechPace(delay_s=512 / 9.0, window_s=1024 / 7.5, pace=(1 / 7.5) / (1 / 9.0))
+# The published setting in seconds of audio: 7.5 speech entries and 9 output tokens stand for one
+# second. What is fixed is time, not entries; a backend with requests shorter than the published
+# 300 s scales delay and window with them, so that the same share of a request is read.
 PUBLISHED_REQUEST_S = 300.0
+PUBLISHED_DELAY_S = 512 / 9.0
+PUBLISHED_WINDOW_S = 1024 / 7.5
+PUBLISHED_PACE = (1 / 7.5) / (1 / 9.0)
+"""Seconds of audio that the edge passes while one second's usual output is decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +76,11 @@ class SpeechWindow:
 
     @classmethod
     def defaults_for(cls, rates: RequestRates) -> SpeechWindow:
-        """The backend's own setting or the published one, in the backend's entries and steps.
-
-        What is fixed is time, not entries. Requests shorter than the published 300 s scale its
-        delay and window with them, so that the same share of a request is read.
-        """
-        pace = rates.speech_pace
-        if pace is None:
-            scale = min(1.0, rates.request_s / PUBLISHED_REQUEST_S)
-            pace = dataclasses.replace(
-                PUBLISHED,
-                delay_s=PUBLISHED.delay_s * scale,
-                window_s=PUBLISHED.window_s * scale,
-            )
+        """The published setting in the backend's own entries and steps."""
+        scale = min(1.0, rates.request_s / PUBLISHED_REQUEST_S)
         return cls(
-            delay=round(pace.delay_s * rates.output_tokens_per_s),
-            window=round(pace.window_s * rates.speech_entries_per_s),
-            rate=pace.pace * rates.speech_entries_per_s / rates.output_tokens_per_s,
-            right_edge=pace.right_edge,
+            delay=round(PUBLISHED_DELAY_S * scale * rates.output_tokens_per_s),
+            window=round(PUBLISHED_WINDOW_S * scale * rates.speech_entries_per_s),
+            rate=PUBLISHED_PACE * rates.speech_entries_per_s / rates.output_tokens_per_s,
             tail_sinks=rates.tail_sinks,
         )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from murmur_cli.engine.policies.base import RequestRates, SpeechPace
+from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.policies.keep_all import KeepAll
 from murmur_cli.engine.policies.output_window import OutputWindow
 from murmur_cli.engine.policies.registry import POLICIES, build_policy
@@ -236,14 +234,6 @@ def test_defaults_when_requests_are_short_then_same_share_of_a_request() -> None
     assert rule.window == 683
     # (1/7.5)/(1/9) = 1.2 s of audio for each second of output: 1.2 * 50 / 7 entries a token.
     assert rule.rate == pytest.approx(60 / 7)
-
-
-def test_defaults_when_backend_has_its_own_pace_then_in_its_entries_and_steps() -> None:
-    pace = SpeechPace(delay_s=3.0, window_s=10.0, pace=1.4, right_edge=True)
-    rule = SpeechWindow.defaults_for(dataclasses.replace(WHISPER_LIKE, speech_pace=pace))
-    # 7 tokens and 50 entries a second.
-    assert (rule.delay, rule.window, rule.right_edge, rule.tail_sinks) == (21, 500, True, 128)
-    assert rule.rate == pytest.approx(10.0)
 
 
 @pytest.mark.parametrize("name", POLICIES)
