@@ -80,7 +80,7 @@ def read_output(
     if finished.loop is not None:
         attention = finished.attention
         assert attention is not None, "Whisper's adapter records its alignment heads"
-        cut = cut_repetition(kept, finished.loop, attention, starts_s, tokens)
+        cut = cut_repetition(kept, finished.logprobs, finished.loop, attention, starts_s, tokens)
         kept = kept[: cut.num_tokens]
     stretches = list(split_by_timestamps(kept, tokens))
     flags: list[Flag] = []

@@ -110,12 +110,20 @@ def test_output_when_looping_on_the_spot_then_only_the_first_occurrence() -> Non
 def test_output_when_each_occurrence_takes_its_time_then_spoken_and_kept_but_for_the_last() -> None:
     loop = Loop(start=4, period=1, repeats=6)
     frames = [0, 5, 10, 15, *range(20, 80, 10)]
-    output = read(finished([t(0), "ab cccccc"], frames, StopReason.LOOP, loop))
+    output = read(finished([t(0), "ab cccccc"], frames, StopReason.LOOP, loop, logprob=-0.1))
     assert [text for text, _, _ in words_of(output)] == ["ab", "ccccc"]
     # The last c is heard from frame 70 on.
     assert output.reached_s == pytest.approx(1.4, abs=0.021)
     assert output.flags == (Flag.LOOP,)
     assert output.is_spoken_repetition
+
+
+def test_output_when_occurrences_take_their_time_but_are_unsure_then_only_the_first() -> None:
+    loop = Loop(start=4, period=1, repeats=6)
+    frames = [0, 5, 10, 15, *range(20, 80, 10)]
+    output = read(finished([t(0), "ab cccccc"], frames, StopReason.LOOP, loop, logprob=-0.6))
+    assert [text for text, _, _ in words_of(output)] == ["ab", "c"]
+    assert not output.is_spoken_repetition
 
 
 def test_output_when_loop_follows_a_closed_stretch_then_reaches_its_end() -> None:
