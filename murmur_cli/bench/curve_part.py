@@ -104,7 +104,7 @@ def _row(
     before: list[BenchRow],
 ) -> BenchRow:
     wer = errors[WER.key]
-    base_wer = before[0].figures[WER.key] if before else wer
+    base_wer = before[0].figures.get(WER.key) if before else wer
     cost = wer - base_wer if isinstance(wer, float) and isinstance(base_wer, float) else None
     held = sum(found.kv["speech_entries_held"] + found.kv["output_entries_held"] for found in heard)
     read = sum(found.kv["speech_entries_read"] + found.kv["output_entries_read"] for found in heard)
