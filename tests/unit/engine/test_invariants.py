@@ -124,7 +124,9 @@ def library_tokens(model: Any, windows: Sequence[int], prompt: tuple[int, ...]) 
     from transformers import GenerationMixin
 
     sources = [chirp(window) for window in windows]
-    features = torch.stack([WhisperDecoder(model, tiny_tokens())._encoder.features(s) for s in sources])
+    features = torch.stack(
+        [WhisperDecoder(model, tiny_tokens())._encoder.features(s) for s in sources]
+    )
     # Whisper's own `generate` wraps this one with its rules for timestamps and long audio.
     output = GenerationMixin.generate(
         model,
