@@ -22,6 +22,9 @@ def start_side_thread(work: Callable[[], None], name: str, *, daemon: bool) -> t
 
     def run() -> None:
         torch.set_num_threads(1)
+        # The thread's first use, while the last count set is still this one.
+        settled = torch.get_num_threads()
+        assert settled == 1, settled
         limited.set()
         work()
 

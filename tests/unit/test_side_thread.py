@@ -36,3 +36,18 @@ def test_side_thread_when_started_then_one_core_there_and_as_many_as_before_else
     thread.join()
     assert found == [1]
     assert (thread.name, thread.daemon) == ("t", True)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_side_thread_when_torch_is_first_used_late_then_still_one_core() -> None:
+    found: list[int] = []
+    others_count_is_back = threading.Event()
+
+    def work() -> None:
+        others_count_is_back.wait()
+        found.append(torch.get_num_threads())
+
+    thread = start_side_thread(work, "t", daemon=True)
+    others_count_is_back.set()
+    thread.join()
+    assert found == [1]
