@@ -24,13 +24,18 @@ COLUMNS = (
 def measure_curve(bench: Bench, part: CurvePart) -> BenchPart:
     """One row a setting, 'none' first: its words from one run, its step from the engine alone."""
     settings = _settings(part)
+    audio = [one.excerpt(part.start_s, part.seconds) for one in bench.audio]
+    folder = bench.folder / "curve"
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [one.write(folder) for one in audio]
     steps = {
         row.name: row
         for row in engine_report(
             EngineRequest(
                 model=bench.recipe.model,
                 settings=settings,
-                audio=("synthetic",),
+                # Speech: a policy that follows the reader has nothing to follow in noise.
+                audio=tuple(str(file) for file in files),
                 batch_size=part.batch_size,
                 steps=part.steps,
                 rounds=part.rounds,
@@ -42,10 +47,6 @@ def measure_curve(bench: Bench, part: CurvePart) -> BenchPart:
         .rows
     }
     bench.say(f"curve: steps of {len(settings)} settings measured")
-    audio = [one.excerpt(part.start_s, part.seconds) for one in bench.audio]
-    folder = bench.folder / "curve"
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [one.write(folder) for one in audio]
     rows: list[BenchRow] = []
     process = ContenderProcess(
         Contender(BASELINE, MURMUR),
@@ -72,7 +73,7 @@ def measure_curve(bench: Bench, part: CurvePart) -> BenchPart:
     seconds = sum(one.duration_s for one in audio)
     note = (
         f"Words: {len(audio)} recording(s), {seconds:.0f} s, one run a setting. Step: "
-        f"{part.batch_size} rows, {part.steps} steps of synthetic audio, {part.rounds} rounds in "
+        f"{part.batch_size} rows of the same audio, {part.steps} steps, {part.rounds} rounds in "
         "alternation. Share read: of the entries that full attention reads, in the runs on words."
     )
     return BenchPart(
