@@ -11,7 +11,7 @@ from pathlib import Path
 from murmur_cli import __version__
 from murmur_cli.models.machine import instruction_sets, package_version, usable_cores
 
-VERSIONS = ("torch", "transformers", "numba", "numpy", "silero-vad", "meeteval")
+VERSIONS = ("torch", "transformers", "llvmlite", "numpy", "silero-vad", "meeteval")
 CPUINFO = Path("/proc/cpuinfo")
 
 

@@ -106,7 +106,8 @@ class WhisperSession:
         except Exception as error:
             self._fail(opened, error)
         else:
-            self._progress.stage(job.recording, STAGE, len(requests))
+            if requests:
+                self._progress.stage(job.recording, STAGE, len(requests))
             self._engine.submit(requests, recording=opened.number)
             opened.wall_s += time.perf_counter() - start_s
             if not requests:
