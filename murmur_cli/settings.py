@@ -14,6 +14,8 @@ DEFAULT_FORMATS = ("rttm", "srt", "json")
 DEFAULT_CHUNK_S = 300.0
 DEFAULT_BATCH_SIZE = 16
 MIN_CHUNK_S = 1.0
+MAX_BATCH_SIZE = 4096
+"""More rows than any machine has memory for; beyond it the number is a slip of the finger."""
 
 
 class Precision(StrEnum):
@@ -74,13 +76,25 @@ class TranscribeSettings:
             raise UsageError(
                 f"--chunk {self.chunk_s:g}: give at least {MIN_CHUNK_S:g} seconds, or 'auto'"
             )
-        if self.batch_size < 1:
-            raise UsageError(f"--batch-size {self.batch_size}: give 1 or more")
+        if not 1 <= self.batch_size <= MAX_BATCH_SIZE:
+            raise UsageError(f"--batch-size {self.batch_size}: give 1 to {MAX_BATCH_SIZE}")
         if self.language is not None and not self.language.strip():
             raise UsageError("--language is empty: give a code such as en, or leave it out")
         if self.task not in ("transcribe", "translate"):
             raise UsageError(f"--task {self.task}: known tasks are transcribe, translate")
         check_hints(self.hints)
+
+
+def parse_precision(text: str) -> Precision:
+    """The precision of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    try:
+        return Precision(text)
+    except ValueError:
+        raise UsageError(f"--precision {text}: known are {', '.join(Precision)}") from None
 
 
 def check_hints(hints: SpeakerHints) -> None:

@@ -14,6 +14,9 @@ from murmur_cli.models.choice import choose_model
 from murmur_cli.models.device import resolve_device
 from murmur_cli.settings import Precision, TranscribeSettings
 
+MIN_STEPS = 2
+"""The first step is timed with the start."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
@@ -43,6 +46,8 @@ def engine_report(
     for name, value in (("--rounds", asked.rounds), ("--threads", asked.threads)):
         if value is not None and value < 1:
             raise UsageError(f"{name} {value}: give 1 or more")
+    if asked.steps < MIN_STEPS:
+        raise UsageError(f"--steps {asked.steps}: give {MIN_STEPS} or more")
     for setting in asked.settings:
         build_policy(setting.policy, setting.options, WHISPER_RATES)
     load = TranscribeSettings(

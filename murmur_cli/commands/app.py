@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Annotated, NoReturn
 
 import typer
@@ -58,16 +59,24 @@ def main() -> None:
         app()
     except MurmurError as error:
         print(f"murmur: {_one_line(str(error))}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _leave(error.exit_code)
     except SystemExit as ending:
         # typer makes a KeyboardInterrupt that no command caught into this.
-        if ending.code == ExitCode.INTERRUPTED:
-            _leave_now(ExitCode.INTERRUPTED)
+        if isinstance(ending.code, int):
+            _leave(ending.code)
         raise
 
 
-def _leave_now(code: ExitCode) -> NoReturn:
-    """End at once: a usual exit waits for a model that still loads in the background."""
+def _leave(code: int) -> NoReturn:
+    """Exit; a usual exit waits for threads, such as one that loads a model nobody needs now."""
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    if code == ExitCode.INTERRUPTED or any(not thread.daemon for thread in others):
+        _leave_now(code)
+    sys.exit(code)
+
+
+def _leave_now(code: int) -> NoReturn:
+    """End at once; all results are written by then, and temporary files have no names."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()

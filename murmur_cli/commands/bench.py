@@ -9,7 +9,8 @@ import typer
 
 from murmur_cli.commands.console import stderr_console, stdout_console
 from murmur_cli.commands.table import print_table
-from murmur_cli.settings import Precision
+from murmur_cli.errors import ExitCode, RecordingError
+from murmur_cli.settings import Precision, parse_precision
 
 
 def bench_command(
@@ -39,8 +40,8 @@ def bench_command(
         int | None, typer.Option(help="Threads of the arithmetic; default as torch chooses.")
     ] = None,
     precision: Annotated[
-        Precision, typer.Option(help="Arithmetic, as for 'murmur transcribe'.")
-    ] = Precision.EXACT,
+        str, typer.Option(help="Arithmetic, as for 'murmur transcribe'.")
+    ] = Precision.EXACT.value,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")] = "auto",
     output: Annotated[
         Path | None,
@@ -58,7 +59,11 @@ def bench_command(
     from murmur_cli.bench.engine_setting import parse_settings
     from murmur_cli.bench.report_files import write_report
     from murmur_cli.bench.report_table import cells, header
+    from murmur_cli.writers.output import check_directory
 
+    if output is not None:
+        # Said now, not after minutes of measuring.
+        check_directory(output)
     notes = stderr_console()
     request = EngineRequest(
         model=model,
@@ -69,11 +74,17 @@ def bench_command(
         rounds=rounds,
         device=device,
         threads=threads,
-        precision=precision,
+        precision=parse_precision(precision),
     )
-    report = engine_report(
-        request, lambda done, total: notes.print(f"round {done} of {total} done") if done else None
-    )
+    try:
+        report = engine_report(
+            request,
+            lambda done, total: notes.print(f"round {done} of {total} done") if done else None,
+        )
+    except RecordingError as error:
+        # There is no other recording that could go on.
+        notes.print(f"murmur: {error}", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(ExitCode.NOTHING_PROCESSED) from None
     console = stdout_console()
     for part in report.parts:
         console.print(part.note)

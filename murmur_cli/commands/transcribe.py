@@ -19,6 +19,7 @@ from murmur_cli.settings import (
     DEFAULT_FORMATS,
     Precision,
     TranscribeSettings,
+    parse_precision,
 )
 from murmur_cli.types import SpeakerHints
 
@@ -160,7 +161,7 @@ def transcribe_command(
         batch_size=batch_size,
         language=language.strip().lower() if language is not None else None,
         task=task,
-        precision=_precision(precision),
+        precision=parse_precision(precision),
         diarize=diarize,
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
         device=device,
@@ -260,18 +261,13 @@ def _chunk_seconds(text: str) -> float | None:
         raise UsageError(f"--chunk {text}: give seconds or 'auto'") from None
 
 
-def _precision(text: str) -> Precision:
-    try:
-        return Precision(text)
-    except ValueError:
-        raise UsageError(f"--precision {text}: known are {', '.join(Precision)}") from None
-
-
 def _key_values(pairs: Sequence[str]) -> dict[str, str]:
     options = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator or not key:
             raise UsageError(f"--evict-opt {pair}: write KEY=VALUE")
+        if key.strip() in options:
+            raise UsageError(f"--evict-opt {pair}: {key.strip()} is given twice")
         options[key.strip()] = value.strip()
     return options

@@ -74,6 +74,8 @@ class ReadAhead:
             self._wanted = [queued for queued in self._wanted if queued.arrival not in arrivals]
             for arrival in arrivals:
                 self._made.pop(arrival, None)
+            if self._at in arrivals:
+                self._at = None  # the thread finds that nobody waits for what it makes
 
     def close(self) -> None:
         """End the thread, after the source that it is at, and let everything go."""
@@ -98,9 +100,10 @@ class ReadAhead:
             except Exception as error:
                 made = (None, error)
             with self._changed:
-                self._at = None
-                if not self._closed:
-                    self._made[queued.arrival] = made
+                if self._at == queued.arrival:
+                    self._at = None
+                    if not self._closed:
+                        self._made[queued.arrival] = made
                 self._changed.notify_all()
             del queued, made  # nothing is kept alive by an idle thread
 

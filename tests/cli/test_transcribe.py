@@ -99,7 +99,12 @@ def _names(folder: Path) -> list[str]:
         (["--evict-opt", "nonsense"], "--evict-opt nonsense: write KEY=VALUE"),
         (["--evict-opt", "=3"], "--evict-opt =3: write KEY=VALUE"),
         (["--evict", "speech", "--evict-opt", "nonsense=1"], "--evict-opt nonsense"),
-        (["--batch-size", "0"], "--batch-size 0: give 1 or more"),
+        (["--batch-size", "0"], "--batch-size 0: give 1 to 4096"),
+        (["--precision", "int4"], "--precision int4: known are float32, exact, fast"),
+        (
+            ["--evict", "speech", "--evict-opt", "window=5", "--evict-opt", "window=7"],
+            "--evict-opt window=7: window is given twice",
+        ),
         (["--format", "srtt"], "--format srtt: unknown format (did you mean 'srt'?)"),
         (["--format", ""], "--format names no format"),
         (["--task", "nonsense"], "--task nonsense: known tasks are transcribe, translate"),

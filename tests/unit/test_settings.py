@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from murmur_cli.errors import ExitCode, UsageError
-from murmur_cli.settings import TranscribeSettings, check_hints
+from murmur_cli.settings import Precision, TranscribeSettings, check_hints, parse_precision
 from murmur_cli.types import SpeakerHints
 
 
@@ -29,7 +29,8 @@ def test_settings_when_chunk_is_in_range_then_kept(chunk_s: float | None) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch_size": 0}, "--batch-size 0: give 1 or more"),
+        ({"batch_size": 0}, "--batch-size 0: give 1 to 4096"),
+        ({"batch_size": 999_999_999}, "--batch-size 999999999: give 1 to 4096"),
         ({"task": "summarise"}, "--task summarise: known tasks are transcribe, translate"),
         ({"language": ""}, "--language is empty"),
         ({"hints": SpeakerHints(exact=0)}, "--speakers 0: give 1 or more"),
@@ -72,3 +73,13 @@ def test_hints_when_they_cannot_be_meant_then_usage_error(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         check_hints(hints)
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_precision_when_known_then_parsed(precision: Precision) -> None:
+    assert parse_precision(precision.value) is precision
+
+
+def test_precision_when_unknown_then_usage_error_lists_the_known() -> None:
+    with pytest.raises(UsageError, match="--precision int4: known are float32, exact, fast"):
+        parse_precision("int4")

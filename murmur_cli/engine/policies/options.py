@@ -38,6 +38,8 @@ def reject_unknown(policy: str, options: dict[str, str], known: set[str], used: 
     """Raise a UsageError for an option that no rule of the policy took."""
     for key in options:
         if key not in used:
+            if key in known:
+                raise UsageError(f"--evict-opt {key}: the same option is given in its other form")
             near = difflib.get_close_matches(key, known, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             names = ", ".join(sorted(known)) or "none"

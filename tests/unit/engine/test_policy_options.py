@@ -84,6 +84,11 @@ def test_align_when_no_heads_follow_the_audio_then_usage_error_names_the_cure() 
         ("align", {"min_mass": "1.5"}, "--evict-opt min_mass=1.5: give 0 to 1"),
         ("align", {"window": "5"}, "policy 'align' has no such option"),
         ("align+output", {"sinks": "5"}, "write speech_sinks or output_sinks"),
+        (
+            "speech",
+            {"speech_window": "5", "window": "7"},
+            "--evict-opt window: the same option is given in its other form",
+        ),
         ("streaming", {"window": "0"}, "--evict-opt window=0: give 1 or more"),
         ("streaming", {"sinks": "-1"}, "--evict-opt sinks=-1: give 0 or more"),
         ("streaming", {"output_sinks": "1"}, "policy 'streaming' has no such option"),

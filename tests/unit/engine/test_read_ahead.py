@@ -144,3 +144,18 @@ def test_close_when_the_thread_is_at_work_then_it_ends_and_holds_nothing() -> No
     assert not thread.is_alive()
     assert ahead.held == 0
     assert len(prepare.made) == 1
+
+
+def test_read_ahead_when_the_source_in_work_is_forgotten_then_its_place_is_free() -> None:
+    prepare = Notebook()
+    prepare.gate.clear()
+    with ahead_of(prepare, 1) as ahead:
+        ahead.want([queued(0)])
+        prepare.wait_for(1)
+        ahead.forget({0})
+        prepare.gate.set()
+        ahead.want([queued(2)])
+        prepare.wait_for(1)
+        assert ahead.take(queued(2)) == "prepared 2"
+        assert ahead.held == 0
+        assert {name for _, name in prepare.made} == {"read ahead"}
