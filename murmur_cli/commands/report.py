@@ -122,7 +122,7 @@ def _summary(transcript: Transcript) -> str:
 
 
 def _kv_read(kv: KvUsage) -> str:
-    """Such as 'KV read 12.3 GB, 2.4 MB a token, 89 % of speech entries, 100 % of the others'."""
+    """Bytes, bytes for each token, and shares of what full attention would have read."""
     shares = ", ".join(
         f"{100 * read / held:.0f} % of {entries}"
         for read, held, entries in (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import torch
+
 from support.tiny_whisper import (
     END,
     ENGLISH,
@@ -18,9 +20,17 @@ from support.tiny_whisper import (
 )
 
 
-def write_tiny_folder(folder: Path) -> Path:
-    """Weights, tokenizer and generation facts, as transformers writes them."""
-    tiny_whisper(seed=1).save_pretrained(folder)
+def write_tiny_folder(folder: Path, *, half_weights: bool = False) -> Path:
+    """Weights, tokenizer and generation facts, as transformers writes them.
+
+    `half_weights` rounds the weights to numbers that float16 has, as published ones are.
+    """
+    model = tiny_whisper(seed=1)
+    if half_weights:
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.copy_(parameter.half())
+    model.save_pretrained(folder)
     byte_tokenizer().save(str(folder / "tokenizer.json"))
     facts = {
         "no_timestamps_token_id": NO_TIMES,

@@ -171,12 +171,6 @@ class WhisperDecoder:
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
 
-    @property
-    def arena_bytes(self) -> int:
-        """Bytes of the arenas that `open` allocated."""
-        arenas = (self._cross, self._self)
-        return sum(arena.shape.total_bytes for arena in arenas if arena is not None)
-
     def _arena(self, slots: int, capacity: int, dtype: torch.dtype) -> KvArena:
         return KvArena(
             ArenaShape(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,46 +9,23 @@ import pytest
 import torch
 
 from murmur_cli.asr.whisper.backend import WhisperBackend
+from murmur_cli.asr.whisper.encoder_arithmetic import EncoderArithmetic
 from murmur_cli.asr.whisper.loading import load_whisper
 from murmur_cli.asr.whisper.session import WhisperOptions
+from murmur_cli.engine.attention import attention_path
 from murmur_cli.errors import ModelError, UsageError
+from murmur_cli.settings import Precision
 from murmur_cli.types import Chunk, ModelIdentity, SampleSpan, Window
 from support.recognise import recognise
-from support.tiny_whisper import (
-    END,
-    ENGLISH,
-    GERMAN,
-    NO_TIMES,
-    START,
-    TRANSCRIBE,
-    TRANSLATE,
-    byte_tokenizer,
-    chirp,
-    tiny_whisper,
-)
+from support.tiny_folder import write_tiny_folder
+from support.tiny_whisper import chirp
 
 IDENTITY = ModelIdentity("tiny", "random", "0" * 64, "none")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    model = tiny_whisper(seed=1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(parameter.half())
-    model.save_pretrained(tmp_path)
-    byte_tokenizer().save(str(tmp_path / "tokenizer.json"))
-    facts = {
-        "no_timestamps_token_id": NO_TIMES,
-        "eos_token_id": END,
-        "decoder_start_token_id": START,
-        "is_multilingual": True,
-        "lang_to_id": {"<|en|>": ENGLISH, "<|de|>": GERMAN},
-        "task_to_id": {"transcribe": TRANSCRIBE, "translate": TRANSLATE},
-        "alignment_heads": [[1, 0]],
-    }
-    (tmp_path / "generation_config.json").write_text(json.dumps(facts))
-    return tmp_path
+    return write_tiny_folder(tmp_path, half_weights=True)
 
 
 def load(folder: Path, **changes: Any) -> WhisperBackend:
@@ -70,6 +46,47 @@ def test_load_when_folder_is_complete_then_backend_transcribes(folder: Path) -> 
     found = recognise(backend, chirp(0), [chunk])
     assert found.chunks[0].policy == "both"
     assert found.chunks[0].kv.steps > 0
+
+
+def _tokens_and_words(backend: WhisperBackend) -> tuple[int, list[str]]:
+    span = SampleSpan(0, 32_000)
+    chunk = Chunk(0, span, (Window(span, (span,), (span,)),))
+    (found,) = recognise(backend, chirp(0), [chunk]).chunks
+    return found.tokens, [segment.text for segment in found.segments]
+
+
+def test_load_when_precision_is_float32_then_nothing_is_held_in_half(folder: Path) -> None:
+    assert load(folder, precision=Precision.FLOAT32).precision == "float32"
+
+
+def test_load_when_the_kernel_reads_half_then_the_speech_cache_is_half(folder: Path) -> None:
+    backend = load(folder)
+    if attention_path(torch.device("cpu"), torch.float16, head_dim=16) == "torch":
+        pytest.skip("this processor has no compiled attention")
+    assert "float16 speech cache" in backend.precision
+    full = load(folder, precision=Precision.FLOAT32).decoder.entry_bytes
+    assert backend.decoder.entry_bytes.speech * 2 == full.speech
+    assert backend.decoder.entry_bytes.output == full.output
+
+
+@pytest.mark.parametrize("arithmetic", list(EncoderArithmetic))
+def test_load_when_encoder_has_another_arithmetic_then_it_is_told_and_transcribes(
+    folder: Path, arithmetic: EncoderArithmetic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = _tokens_and_words(load(folder, precision=Precision.FLOAT32))
+    monkeypatch.setattr(
+        "murmur_cli.asr.whisper.loading.choose_arithmetic", lambda precision, layer: arithmetic
+    )
+    backend = load(folder, precision=Precision.FAST)
+    found = _tokens_and_words(backend)
+    if arithmetic is EncoderArithmetic.FLOAT32:
+        assert "encoder" not in backend.precision
+    else:
+        assert f"{arithmetic} encoder" in backend.precision
+    if arithmetic is EncoderArithmetic.BFLOAT16:
+        assert found[0] > 0
+    else:
+        assert found == expected
 
 
 def test_load_when_weights_are_missing_then_model_error_in_one_line(folder: Path) -> None:
