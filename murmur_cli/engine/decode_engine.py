@@ -212,11 +212,13 @@ class DecodeEngine:
         rows = self._load(rows)
         self._left.clear()
         self._look_ahead()
-        # One prefill per length of prompt: rows of one call share their positions.
-        for length in sorted({len(row.request.prompt) for row in rows}):
-            members = [row for row in rows if len(row.request.prompt) == length]
+        # One prefill per shape of prompt: rows of one call share their positions.
+        for shape in sorted({_shape(row.request) for row in rows}):
+            members = [row for row in rows if _shape(row.request) == shape]
             output = self._adapter.prefill(
-                [row.slot for row in members], [row.request.prompt for row in members]
+                [row.slot for row in members],
+                [row.request.prompt for row in members],
+                [row.request.suffix for row in members],
             )
             self._time.charge([row.queued.arrival for row in rows])
             for row, probability in zip(members, output.no_speech_probability, strict=True):
@@ -295,7 +297,7 @@ class DecodeEngine:
                 continue
             row.tokens.append(token)
             loop = row.watch.see(token, self._rule.is_text)
-            used = len(row.request.prompt) + len(row.tokens)
+            used = row.request.own_tokens + len(row.tokens)
             if loop is not None:
                 self._finish(row, StopReason.LOOP, loop)
             elif row.watch.is_past_ceiling:
@@ -311,3 +313,7 @@ class DecodeEngine:
     def _leave(self, row: Row) -> None:
         del self._rows[row.slot]
         self._scheduler.release(row.slot)
+
+
+def _shape(request: Request) -> tuple[int, int]:
+    return len(request.prompt), len(request.suffix)

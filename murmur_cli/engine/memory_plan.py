@@ -22,7 +22,7 @@ GROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """The longest prompt and the longest output of any request, in tokens."""
+    """The longest prompt (with its suffix) and the longest output of any request, in tokens."""
 
     prompt_tokens: int
     output_tokens: int

@@ -23,9 +23,11 @@ class StepRow:
     Attributes:
         slot: where the row lives.
         token: the newest output token; its entry is written by this step.
-        prompt_entries: entries before the output region.
+        prompt_entries: entries before the speech region.
         output_entries: entries of the output region, this token's included.
         selection: what the step reads.
+        speech_entries: entries of the speech region.
+        suffix_entries: entries between the speech and the output region.
     """
 
     slot: int
@@ -33,6 +35,8 @@ class StepRow:
     prompt_entries: int
     output_entries: int
     selection: Selection
+    speech_entries: int = 0
+    suffix_entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +111,16 @@ class DecoderAdapter(Protocol):
     def load(self, slots: Sequence[int], sources: Sequence[Any]) -> tuple[int, ...]:
         """Fill the speech region of slots with prepared sources; returns its entries for each."""
 
-    def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
-        """Run prompts of equal length into their slots."""
+    def prefill(
+        self,
+        slots: Sequence[int],
+        prompts: Sequence[tuple[int, ...]],
+        suffixes: Sequence[tuple[int, ...]],
+    ) -> PrefillOutput:
+        """Run what comes before the output into slots that are loaded.
+
+        All prompts are of one length, and so are the suffixes.
+        """
 
     def step(self, rows: Sequence[StepRow]) -> StepOutput:
         """One token for each row; rows are in ascending order of slots."""

@@ -19,7 +19,9 @@ class Request:
     Attributes:
         key: names the request in results and in errors.
         source: what the adapter loads into the slot (for Whisper: log-mel features).
-        prompt: token ids before the output; not empty.
+        prompt: token ids before the speech; before the output, if the model has its speech in
+            another cache. Not empty.
+        suffix: token ids between the speech and the output.
         audio_s: seconds of audio; the longest request is admitted first.
         max_new_tokens: limit of output tokens.
         temperature: 0 is greedy; above, tokens are drawn from the softened distribution.
@@ -33,6 +35,12 @@ class Request:
     max_new_tokens: int
     temperature: float = 0.0
     seed: int = 0
+    suffix: tuple[int, ...] = ()
+
+    @property
+    def own_tokens(self) -> int:
+        """Tokens of prompt and suffix."""
+        return len(self.prompt) + len(self.suffix)
 
     def __post_init__(self) -> None:
         assert self.prompt, self.key

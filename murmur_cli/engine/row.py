@@ -40,22 +40,30 @@ class Row:
 
     def step(self, policy: EvictionPolicy) -> StepRow:
         """The row's part in the next decode step."""
-        n, prompt_entries = len(self.tokens), len(self.request.prompt)
-        view = RowView(
-            n, self.speech_entries, n, prompt_entries=prompt_entries, focus=self.focus.focus
+        n = len(self.tokens)
+        prompt, suffix = len(self.request.prompt), len(self.request.suffix)
+        view = RowView(n, self.speech_entries, n, prompt, suffix, self.focus.focus)
+        return StepRow(
+            self.slot,
+            self.tokens[-1],
+            prompt,
+            n,
+            policy.select(view),
+            self.speech_entries,
+            suffix,
         )
-        return StepRow(self.slot, self.tokens[-1], prompt_entries, n, policy.select(view))
 
     def count(self, step: StepRow, entry: EntryBytes) -> None:
         """Add to `kv` what the step read, and what full attention would have read."""
         speech = count_entries(step.selection.speech)
-        output = count_entries(step.selection.output) + step.prompt_entries
+        around = step.prompt_entries + step.suffix_entries
+        output = count_entries(step.selection.output) + around
         self.kv += KvUsage(
             steps=1,
             speech_entries_read=speech,
             speech_entries_held=self.speech_entries,
             output_entries_read=output,
-            output_entries_held=step.prompt_entries + step.output_entries,
+            output_entries_held=around + step.output_entries,
             bytes_read=speech * entry.speech + output * entry.output,
         )
 

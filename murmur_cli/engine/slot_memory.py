@@ -34,9 +34,9 @@ class SlotMemory:
     def takes(self, request: Request) -> bool:
         """Whether the request is within the limits that the arenas are planned for."""
         if self._limits is None:
-            return len(request.prompt) < self._adapter.max_entries
+            return request.own_tokens < self._adapter.max_entries
         return (
-            len(request.prompt) <= self._limits.prompt_tokens
+            request.own_tokens <= self._limits.prompt_tokens
             and request.max_new_tokens <= self._limits.output_tokens
         )
 

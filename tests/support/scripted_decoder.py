@@ -79,9 +79,15 @@ class ScriptedDecoder:
             self.scripts[slot] = source
         return tuple(self.speech_of.get(source[0], SPEECH) for (source,) in sources)
 
-    def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
+    def prefill(
+        self,
+        slots: Sequence[int],
+        prompts: Sequence[tuple[int, ...]],
+        suffixes: Sequence[tuple[int, ...]],
+    ) -> PrefillOutput:
         self._call("prefill")
         assert len({len(prompt) for prompt in prompts}) == 1
+        assert len({len(suffix) for suffix in suffixes}) == 1
         self.prefills.append(tuple(slots))
         return PrefillOutput(
             self._logits([(slot, 0) for slot in slots]),

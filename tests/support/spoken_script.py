@@ -124,7 +124,12 @@ class SpokenScript:
             self._rows[slot] = self._script(source.pieces)
         return (ENTRIES,) * len(slots)
 
-    def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
+    def prefill(
+        self,
+        slots: Sequence[int],
+        prompts: Sequence[tuple[int, ...]],
+        suffixes: Sequence[tuple[int, ...]],
+    ) -> PrefillOutput:
         logits, attention = self._answer([(slot, 0) for slot in slots])
         return PrefillOutput(logits, (0.0,) * len(slots), attention)
 

@@ -218,8 +218,14 @@ class WhisperDecoder:
 
     # --- tokens -----------------------------------------------------------------------------
 
-    def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
+    def prefill(
+        self,
+        slots: Sequence[int],
+        prompts: Sequence[tuple[int, ...]],
+        suffixes: Sequence[tuple[int, ...]],
+    ) -> PrefillOutput:
         """Run prompts of equal length; their entries are the first of each slot."""
+        assert not any(suffixes), "the speech lies in another cache"
         length = len(prompts[0])
         places = torch.arange(length, device=self._device).repeat(len(slots))
         of_token = [slot for slot in slots for _ in range(length)]

@@ -52,8 +52,13 @@ class TracedDecoder(WhisperDecoder):
         self.read: list[StepRow] = []
         self.attention: list[np.ndarray[Any, np.dtype[np.float64]]] = []
 
-    def prefill(self, slots: Sequence[int], prompts: Sequence[tuple[int, ...]]) -> PrefillOutput:
-        output = super().prefill(slots, prompts)
+    def prefill(
+        self,
+        slots: Sequence[int],
+        prompts: Sequence[tuple[int, ...]],
+        suffixes: Sequence[tuple[int, ...]],
+    ) -> PrefillOutput:
+        output = super().prefill(slots, prompts, suffixes)
         self._note(output.attention)
         return output
 
