@@ -4,6 +4,14 @@ The public ops; each has a float64 reference in `murmur_kernels.reference`.
 """
 
 from murmur_kernels.decode_attention import decode_attention, decode_attention_path
+from murmur_kernels.kv_append import kv_append
 from murmur_kernels.ranges import Ranges, StepRanges, step_ranges
 
-__all__ = ["Ranges", "StepRanges", "decode_attention", "decode_attention_path", "step_ranges"]
+__all__ = [
+    "Ranges",
+    "StepRanges",
+    "decode_attention",
+    "decode_attention_path",
+    "kv_append",
+    "step_ranges",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 
@@ -31,5 +32,7 @@ def kernel_device(path: str, monkeypatch: pytest.MonkeyPatch, *modules: str) -> 
     """
     if path == "interpreted":
         for module in modules:
-            monkeypatch.setattr(f"murmur_kernels.{module}.implementation", lambda device: "triton")
+            # The package's attribute of this name is the op itself, not its module.
+            op_module = importlib.import_module(f"murmur_kernels.{module}")
+            monkeypatch.setattr(op_module, "implementation", lambda device: "triton")
     return torch.device("cuda" if path == "compiled" else "cpu")
