@@ -70,3 +70,18 @@ def check_probe_heads(probe_heads: Sequence[int], heads: int) -> None:
     for head in probe_heads:
         if not 0 <= head < heads:
             raise ValueError(f"probe head {head} is not one of {heads} query heads")
+
+
+def check_selection_tensor(
+    name: str,
+    tensor: torch.Tensor,
+    shape: Sequence[int],
+    dtype: torch.dtype,
+    device: torch.device,
+) -> None:
+    """Raise ValueError unless a tensor of a selection has this shape and dtype, and lies there."""
+    if tuple(tensor.shape) != tuple(shape) or tensor.dtype != dtype or tensor.device != device:
+        raise ValueError(
+            f"want {name} {tuple(shape)} of {dtype} on {device}; "
+            f"got {tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}"
+        )
