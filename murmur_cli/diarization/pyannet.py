@@ -1,6 +1,6 @@
 """The network of pyannote segmentation-3.0: SincNet, bidirectional LSTM, two linear layers.
 
-SincNet's parameters are here; `sinc_features` computes it, shared between windows.
+The parameters of SincNet and the LSTM are here; `sinc_features` and `lstm` compute them.
 
 Own implementation with the parameter names of the published checkpoint. Sources: M. Ravanelli,
 Y. Bengio, "Speaker recognition from raw waveform with SincNet" (arXiv:1808.00158); M. Pariente
@@ -76,7 +76,7 @@ class SincNet(nn.Module):
 
 
 class PyanNet(nn.Module):
-    """Features of a window to log-probabilities of powerset classes."""
+    """All parameters of the checkpoint; what follows the LSTM."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,9 +85,8 @@ class PyanNet(nn.Module):
         self.linear = nn.ModuleList([nn.Linear(256, 128), nn.Linear(128, 128)])
         self.classifier = nn.Linear(128, NUM_CLASSES)
 
-    def forward(self, features: Tensor) -> Tensor:
-        """(batch, frames, 60) of `sinc_features` to (batch, frames, classes)."""
-        hidden, _ = self.lstm(features)
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(batch, frames, 256) of the LSTM to log-probabilities (batch, frames, classes)."""
         for layer in self.linear:
             hidden = F.leaky_relu_(layer(hidden))
         return F.log_softmax(self.classifier(hidden), dim=-1)

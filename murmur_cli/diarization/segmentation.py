@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 
     from murmur_cli.diarization.pyannet import PyanNet
 
-BATCH_WINDOWS = 16
+MIN_BATCH_WINDOWS, MAX_BATCH_WINDOWS = 6, 16
 """Enough to fill a core; more windows cost memory and gain nothing."""
+
+SHARED_AMONG_CORES = 4
+"""The number of large batches is a multiple of it, so that 2 or 4 cores end together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +57,13 @@ class Segmenter:
         Raises:
             ModelError: the weights are missing, damaged or of another network.
         """
+        from murmur_cli.diarization.lstm import LstmStack
         from murmur_cli.diarization.pyannet import PyanNet
         from murmur_cli.diarization.sinc_features import SincFeatures
 
         self._network: PyanNet = PyanNet()
         load_network(self._network, weights)
+        self._lstm = LstmStack(self._network.lstm)
         self._sinc = SincFeatures(self._network.sincnet)
 
     def segment(
@@ -75,9 +81,7 @@ class Segmenter:
         active = np.zeros(shape, dtype=np.bool_)
         probability = np.zeros(shape, dtype=np.float32)
         wanted = [w for w in range(shape[0]) if has_speech[grid.frames_of(w)].any()]
-        batches = [
-            wanted[first : first + BATCH_WINDOWS] for first in range(0, len(wanted), BATCH_WINDOWS)
-        ]
+        batches = _batches(wanted)
         scores = on_cores(lambda batch: self._scores(samples, grid, batch), batches)
         for window, score in zip(wanted, (row for batch in scores for row in batch), strict=True):
             inside = grid.frames_of(window)
@@ -98,7 +102,8 @@ class Segmenter:
                 for run in _overlapping(grid, windows)
                 for found in self._features(samples, grid, run)
             ]
-            scores: npt.NDArray[np.float32] = self._network(torch.stack(features)).numpy()
+            hidden = self._lstm(torch.stack(features))
+            scores: npt.NDArray[np.float32] = self._network(hidden).numpy()
         return scores
 
     def _features(self, samples: SampleSource, grid: FrameGrid, run: list[int]) -> list[Tensor]:
@@ -122,6 +127,15 @@ class Segmenter:
                 )
             )
         return features
+
+
+def _batches(windows: list[int]) -> list[list[int]]:
+    """The windows in shares of about equal size."""
+    most = -(-len(windows) // MIN_BATCH_WINDOWS)
+    balanced = SHARED_AMONG_CORES * -(-len(windows) // (SHARED_AMONG_CORES * MAX_BATCH_WINDOWS))
+    count = min(most, balanced)
+    bounds = [len(windows) * number // count for number in range(count + 1)] if count else []
+    return [windows[start:end] for start, end in pairwise(bounds)]
 
 
 def _overlapping(grid: FrameGrid, windows: list[int]) -> list[list[int]]:

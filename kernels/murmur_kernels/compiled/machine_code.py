@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import platform
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -29,17 +30,17 @@ def runs_here() -> bool:
 
 
 class MachineCode:
-    """The compiled entry point for one head size and dtype, and groups of one or more.
+    """The compiled entry point of a module.
 
     Attributes:
         address: of `void (int64 *arguments)`.
         call: the same, on the calling thread; the interpreter lock is released meanwhile.
     """
 
-    def __init__(self, head_dim: int, dtype: torch.dtype, *, grouped: bool) -> None:
+    def __init__(self, assembly: str, entry_point: str) -> None:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
-        module = binding.parse_assembly(attention_module(head_dim, dtype, grouped=grouped))
+        module = binding.parse_assembly(assembly)
         machine = binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
             cpu=binding.get_host_cpu_name(),
             features=binding.get_host_cpu_features().flatten(),
@@ -48,19 +49,24 @@ class MachineCode:
         # The engine owns the code: it must live as long as the address is used.
         self._engine: Any = binding.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
-        self.address: int = self._engine.get_function_address(ENTRY_POINT)
+        self.address: int = self._engine.get_function_address(entry_point)
         self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
+
+
+def made_here(assembly: Callable[[], str], entry_point: str) -> MachineCode | None:
+    """The code of a module; None where this processor or this LLVM is not fit for it."""
+    if not runs_here():
+        return None
+    try:
+        return MachineCode(assembly(), entry_point)
+    except RuntimeError:  # llvmlite's error for a module that LLVM does not accept
+        return None
 
 
 @functools.cache
 def machine_code(head_dim: int, dtype: torch.dtype, grouped: bool) -> MachineCode | None:
     """The code for a head size, an arena's dtype, and one or several query heads a KV head.
 
-    Made at the first call. None where this processor or this LLVM is not fit for it.
+    Made at the first call. None where it cannot be made.
     """
-    if not runs_here():
-        return None
-    try:
-        return MachineCode(head_dim, dtype, grouped=grouped)
-    except RuntimeError:  # llvmlite's error for a module that LLVM does not accept
-        return None
+    return made_here(lambda: attention_module(head_dim, dtype, grouped=grouped), ENTRY_POINT)

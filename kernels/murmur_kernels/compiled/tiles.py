@@ -141,7 +141,7 @@ def add_softmax(module: Any, name: str) -> Any:
         return [build.select(build.fcmp_ordered(">", value, highest[0]), value, highest[0])]
 
     def exponential(index: Value, total: Sequence[Value]) -> list[Value]:
-        value = _exp(code, build.fsub(code.load(address(index)), maximum))
+        value = exp_below_zero(code, build.fsub(code.load(address(index)), maximum))
         code.store(value, address(index))
         return [build.fadd(total[0], value)]
 
@@ -163,7 +163,7 @@ def add_softmax(module: Any, name: str) -> Any:
     return code.function
 
 
-def _exp(code: Code, value: Value) -> Value:
+def exp_below_zero(code: Code, value: Value) -> Value:
     """exp of a vector of values that are at most 0, within 2 units in the last place.
 
     Cephes' expf: x = k ln 2 + r with |r| <= ln 2 / 2, a polynomial for exp(r), then 2^k put
