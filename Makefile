@@ -11,7 +11,7 @@ STAMP := .venv/.set-up
 CONSTRAINTS := .ci/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench bench-quick bench-peers test test-slow lint golden picture clean
+.PHONY: help setup run bench bench-quick bench-peers test test-slow test-gpu lint golden picture clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -66,6 +66,9 @@ test: $(STAMP) ## the tests that CI runs
 
 test-slow: $(STAMP) ## evidence that takes minutes
 	@$(BIN)/pytest -m slow
+
+test-gpu: $(STAMP) ## the kernels' tests on them compiled, on a machine with a CUDA device
+	@$(BIN)/pytest -m gpu tests/kernel_ops
 
 lint: $(STAMP) ## ruff, mypy and the import contracts
 	$(BIN)/ruff check .
