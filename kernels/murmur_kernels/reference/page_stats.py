@@ -19,7 +19,7 @@ def page_stats_reference(
         heads = []
         for head in range(keys.shape[1]):
             entries = keys[slot, head, start : start + length].double()
-            heads.append([_page(page, kind) for page in entries.split(page_size) if len(page)])
+            heads.append([_page(page, kind) for page in torch.split(entries, page_size) if len(page)])
         rows.append(heads)
     return rows
 
