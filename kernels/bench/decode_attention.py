@@ -20,9 +20,15 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from murmur_kernels import StepRanges, decode_attention, decode_attention_path, step_ranges
+from murmur_kernels import (
+    Selection,
+    StepRanges,
+    decode_attention,
+    decode_attention_path,
+    step_ranges,
+)
 from murmur_kernels.reference.decode_attention import decode_attention_reference
-from murmur_kernels.views import views_attention
+from murmur_kernels.torch_ops.decode_attention import attention_over_ranges
 
 CPU = torch.device("cpu")
 ERROR_LIMIT = 1e-5
@@ -83,14 +89,14 @@ def on_views(
     query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, step: StepRanges
 ) -> torch.Tensor:
     """The implementation without compiled code."""
-    return views_attention(query, keys, values, step, 1.0, ())[0]
+    return attention_over_ranges(query, keys, values, step, 1.0).out
 
 
 def compiled(
     query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, step: StepRanges
 ) -> torch.Tensor:
     """What `decode_attention` chooses; listed only where it chooses compiled code."""
-    return decode_attention(query, keys, values, step, 1.0)[0]
+    return decode_attention(query, keys, values, step, 1.0).out
 
 
 def variants(head_dim: int) -> dict[str, tuple[Attention, torch.dtype]]:
@@ -163,7 +169,8 @@ def _error(
     values: torch.Tensor,
     step: StepRanges,
 ) -> float:
-    wanted = decode_attention_reference(query, keys, values, step.slots, step.ranges, 1.0)
+    selection = Selection.from_step_ranges(step, CPU)
+    wanted = decode_attention_reference(query, keys, values, selection, 1.0).out
     difference = attention(query, keys, values, step).double() - wanted
     return float(difference.abs().max() / wanted.abs().max())
 

@@ -72,16 +72,11 @@ def check_probe_heads(probe_heads: Sequence[int], heads: int) -> None:
             raise ValueError(f"probe head {head} is not one of {heads} query heads")
 
 
-def check_selection_tensor(
-    name: str,
-    tensor: torch.Tensor,
-    shape: Sequence[int],
-    dtype: torch.dtype,
-    device: torch.device,
-) -> None:
-    """Raise ValueError unless a tensor of a selection has this shape and dtype, and lies there."""
-    if tuple(tensor.shape) != tuple(shape) or tensor.dtype != dtype or tensor.device != device:
-        raise ValueError(
-            f"want {name} {tuple(shape)} of {dtype} on {device}; "
-            f"got {tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}"
-        )
+def check_within(ranges: Sequence[tuple[tuple[int, int], ...]], capacity: int) -> None:
+    """Raise ValueError unless all ranges lie within the capacity, in whatever order."""
+    for row, spans in enumerate(ranges):
+        for start, end in spans:
+            if not 0 <= start <= end <= capacity:
+                raise ValueError(
+                    f"row {row}: range ({start}, {end}) is reversed or beyond {capacity}"
+                )

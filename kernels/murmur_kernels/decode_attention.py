@@ -1,8 +1,10 @@
-"""Attention of one query token per row over ranges of an arena slot.
+"""Attention of one query token per row over selected entries of an arena, and over summaries.
 
-    out[r, i] = sum_j p_j v_j,   p = softmax_j(scale * q[r, i] . k_j),   j in ranges[r]
+    out[r, i] = sum_j p_j v_j,   p = softmax_j(s_j),   log_sum_exp[r, i] = log sum_j exp(s_j)
 
-with k_j, v_j entries of slot slots[r] and KV head i // (query_heads / kv_heads).
+with a term j for each selected entry of slot slots[r] and KV head h = i // (query_heads /
+kv_heads), s_j = scale * q[r, i] . k_j; and one for each summary of (r, h), s_j = scale *
+q[r, i] . key_j + log_count_j.
 """
 
 from __future__ import annotations
@@ -12,72 +14,136 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
+from murmur_kernels.attended import Attended
 from murmur_kernels.checks import ARENA_DTYPES, check_arena, check_probe_heads
 from murmur_kernels.compiled import LANES
+from murmur_kernels.dispatch import implementation
 from murmur_kernels.ranges import StepRanges
-from murmur_kernels.views import views_attention
+from murmur_kernels.selection import Selection
 
 if TYPE_CHECKING:
     from murmur_kernels.compiled.machine_code import MachineCode
 
-Path = Literal["compiled", "torch"]
+Path = Literal["triton", "compiled", "torch"]
+
+MAX_DEVICE_HEAD_DIM = 256
+"""Beyond it a tile of the Triton kernel would not fit the memory of a processor."""
 
 
 def decode_attention(
     query: torch.Tensor,
     keys: torch.Tensor,
     values: torch.Tensor,
-    step: StepRanges,
+    selection: StepRanges | Selection,
     scale: float,
     probe_heads: Sequence[int] = (),
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Attend over the selected entries only; no other entry is read. Has no gradient.
+    *,
+    log_sum_exp: bool = False,
+) -> Attended:
+    """Attend over the selected terms only; no other entry is read. Has no gradient.
 
-    Which implementation runs is told by `decode_attention_path`. A row's result depends on
-    that row alone.
+    Ranges known on the host come as `StepRanges`; ranges, lists per KV head and summaries that
+    live on the device as a `Selection`, which nobody waits for on CUDA. A row that selects
+    nothing, as one that is not active, has a result of zero and a log-sum-exp of -inf. A row's
+    result depends on that row alone.
+
+    On the CPU `StepRanges` run on what `decode_attention_path` tells, and on torch's operations
+    where the log-sum-exp is wanted; a `Selection` on torch's operations.
 
     Args:
-        query: (rows, query_heads, head_dim), float32 or the arena's dtype.
+        query: (rows, query_heads, head_dim), float32 or the arena's dtype, any strides.
         keys, values: (slots, kv_heads, capacity, head_dim), one layer of the arena: float32,
             float16 or bfloat16, any strides with a contiguous last axis.
-        step: slot and ranges of each row, checked against this arena's sizes.
+        selection: what each row reads; `StepRanges` were checked against this arena's sizes.
         scale: factor on the dot products.
         probe_heads: query heads whose probabilities are wanted.
-
-    Returns:
-        out of the query's shape and dtype, and the probabilities of the probe heads, float32
-        (rows, probe heads, capacity), zero where nothing was read; None without probe heads.
+        log_sum_exp: whether it is wanted.
 
     Raises:
         ValueError: shapes, dtypes, strides, ranges or probe heads that do not fit.
+        RuntimeError: a device that no implementation is for.
     """
     check_arena(query, keys, values)
-    step.check_fits(query.shape[0], keys.shape[0], keys.shape[2])
+    if isinstance(selection, StepRanges):
+        selection.check_fits(query.shape[0], keys.shape[0], keys.shape[2])
+    else:
+        selection.check_fits(query, keys)
     check_probe_heads(probe_heads, query.shape[1])
+    if implementation(query.device) == "triton":
+        return _on_device(query, keys, values, selection, scale, probe_heads, log_sum_exp)
+    if isinstance(selection, Selection):
+        from murmur_kernels.torch_ops.decode_attention import attention_over_selection
+
+        return attention_over_selection(
+            query, keys, values, selection, scale, probe_heads, log_sum_exp=log_sum_exp
+        )
     grouped = query.shape[1] > keys.shape[1]
-    code = _machine_code(query.device, keys.dtype, keys.shape[3], grouped)
+    code = None if log_sum_exp else _machine_code(keys.dtype, keys.shape[3], grouped)
     if code is None:
-        return views_attention(query, keys, values, step, scale, probe_heads)
+        from murmur_kernels.torch_ops.decode_attention import attention_over_ranges
+
+        return attention_over_ranges(
+            query, keys, values, selection, scale, probe_heads, log_sum_exp=log_sum_exp
+        )
     from murmur_kernels.compiled.attention import compiled_attention
 
-    return compiled_attention(code, query, keys, values, step, scale, probe_heads)
+    return Attended(
+        *compiled_attention(code, query, keys, values, selection, scale, probe_heads), None
+    )
 
 
 def decode_attention_path(device: torch.device, dtype: torch.dtype, head_dim: int) -> Path:
-    """How an arena on `device`, of `dtype` and `head_dim`, is attended over.
+    """How `StepRanges` of an arena on `device`, of `dtype` and `head_dim`, are attended over.
 
-    'compiled' is machine code made for this processor, 'torch' are torch's own operations.
+    'triton' are kernels on the device, 'compiled' is machine code made for this processor,
+    'torch' are torch's own operations.
+
+    Raises:
+        RuntimeError: a device that no implementation is for.
     """
-    return "torch" if _machine_code(device, dtype, head_dim, grouped=False) is None else "compiled"
+    if implementation(device) == "triton":
+        return "triton"
+    return "torch" if _machine_code(dtype, head_dim, grouped=False) is None else "compiled"
 
 
-def _machine_code(
-    device: torch.device, dtype: torch.dtype, head_dim: int, grouped: bool
-) -> MachineCode | None:
-    if device.type != "cpu" or dtype not in ARENA_DTYPES or head_dim % LANES:
+def _machine_code(dtype: torch.dtype, head_dim: int, grouped: bool) -> MachineCode | None:
+    if dtype not in ARENA_DTYPES or head_dim % LANES:
         return None
     try:
         from murmur_kernels.compiled.machine_code import machine_code
     except ImportError:  # no llvmlite for this platform
         return None
     return machine_code(head_dim, dtype, grouped)
+
+
+def _on_device(
+    query: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    selection: StepRanges | Selection,
+    scale: float,
+    probe_heads: Sequence[int],
+    log_sum_exp: bool,
+) -> Attended:
+    from murmur_kernels.triton_kernels.decode_attention import triton_attention
+
+    rows, heads, dim = query.shape
+    if dim > MAX_DEVICE_HEAD_DIM:
+        raise ValueError(f"head size {dim} is beyond {MAX_DEVICE_HEAD_DIM}, the largest on CUDA")
+    at_entries = isinstance(selection, StepRanges)
+    if isinstance(selection, StepRanges):
+        selection = selection.on(query.device)
+    out = torch.empty_like(query, memory_format=torch.contiguous_format)
+    lse = torch.empty(rows, heads, device=query.device) if log_sum_exp else None
+    probabilities = None
+    if probe_heads:
+        width = keys.shape[2] if at_entries else selection.terms_bound(keys.shape[2])
+        probabilities = torch.empty(rows, heads, width, device=query.device)
+    triton_attention(
+        *(query, keys, values, selection, scale),
+        **{"out": out, "lse": lse, "probabilities": probabilities, "at_entries": at_entries},
+    )
+    if probabilities is not None and list(probe_heads) != list(range(heads)):
+        # Not by a list as index, which would have to be copied to the device first.
+        probabilities = torch.stack([probabilities[:, head] for head in probe_heads], dim=1)
+    return Attended(out, probabilities, lse)

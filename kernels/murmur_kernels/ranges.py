@@ -5,8 +5,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from murmur_kernels.checks import check_ranges, check_slots
+
+if TYPE_CHECKING:
+    import torch
+
+    from murmur_kernels.selection import Selection
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
@@ -37,6 +43,17 @@ class StepRanges:
     capacity: int
     max_entries: int
     table: ctypes.Array[ctypes.c_int64] = field(repr=False, compare=False)
+    _on: dict[torch.device, Selection] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def on(self, device: torch.device) -> Selection:
+        """The same on a device, copied there when it is first asked for."""
+        if device not in self._on:
+            from murmur_kernels.selection import Selection
+
+            self._on[device] = Selection.from_step_ranges(self, device)
+        return self._on[device]
 
     def check_fits(self, rows: int, num_slots: int, capacity: int) -> None:
         """Raise ValueError unless these are the sizes that the ranges were checked against."""

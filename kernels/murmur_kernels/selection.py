@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from murmur_kernels.checks import ARENA_DTYPES, check_selection_tensor
 from murmur_kernels.ranges import MAX_RANGES, TABLE_COLUMNS, StepRanges
+from murmur_kernels.tensor_checks import BOOL, FLOAT32, FLOATS, INT32, check_tensor
 
 MAX_HEAD_RANGES = 128
 """Ranges that one KV head of a row may have beside those that all its heads share."""
@@ -32,28 +32,13 @@ class Summaries:
     counts: torch.Tensor
 
     def __post_init__(self) -> None:
-        if self.keys.dim() != 4 or self.values.shape != self.keys.shape:
-            raise ValueError(
-                "want equal keys and values of summaries (rows, heads, S, dim); "
-                f"got {tuple(self.keys.shape)}, {tuple(self.values.shape)}"
-            )
-        if self.keys.dtype not in ARENA_DTYPES or self.values.dtype != self.keys.dtype:
-            raise ValueError(
-                "want keys and values of summaries of one dtype, float32, float16 or bfloat16; "
-                f"got {self.keys.dtype}, {self.values.dtype}"
-            )
-        if self.keys.stride(3) != 1 or self.values.stride(3) != 1:
-            raise ValueError(
-                "want keys and values of summaries with a contiguous last axis; "
-                f"got strides {self.keys.stride()}, {self.values.stride()}"
-            )
-        if self.keys.device != self.values.device:
-            raise ValueError(
-                f"want summaries on one device; got {self.keys.device}, {self.values.device}"
-            )
-        shape, device = self.keys.shape[:3], self.keys.device
-        check_selection_tensor("log_counts", self.log_counts, shape, torch.float32, device)
-        check_selection_tensor("counts", self.counts, shape[:2], torch.int32, device)
+        shape, device = self.keys.shape, self.keys.device
+        check_tensor("mean keys", self.keys, (None, None, None, None), FLOATS, device)
+        check_tensor("mean values", self.values, shape, (self.keys.dtype,), device)
+        check_tensor("log_counts", self.log_counts, shape[:3], FLOAT32, device)
+        check_tensor("counts", self.counts, shape[:2], INT32, device)
+        for name, means in (("keys", self.keys), ("values", self.values)):
+            _check_contiguous(f"mean {name}", means, (1,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +94,12 @@ class Selection:
         )
 
     def __post_init__(self) -> None:
-        rows, device = self.slots.shape[0] if self.slots.dim() else 0, self.slots.device
-        check_selection_tensor("slots", self.slots, (rows,), torch.int32, device)
-        check_selection_tensor("active", self.active, (rows,), torch.bool, device)
-        check_selection_tensor("num_ranges", self.num_ranges, (rows,), torch.int32, device)
+        device = self.slots.device
+        check_tensor("slots", self.slots, (None,), INT32, device)
+        rows, heads = self.slots.shape[0], self._heads()
+        check_tensor("active", self.active, (rows,), BOOL, device)
+        check_tensor("num_ranges", self.num_ranges, (rows,), INT32, device)
         _check_ranges("ranges", self.ranges, (rows,), MAX_RANGES, device)
-        heads = self._heads()
         for name, items, counts in (
             ("head_ranges", self.head_ranges, self.num_head_ranges),
             ("indices", self.indices, self.num_indices),
@@ -122,22 +107,16 @@ class Selection:
             if (items is None) != (counts is None):
                 raise ValueError(f"{name} and num_{name} go together; one of them is missing")
             if counts is not None:
-                check_selection_tensor(f"num_{name}", counts, (rows, heads), torch.int32, device)
+                check_tensor(f"num_{name}", counts, (rows, heads), INT32, device)
         if self.head_ranges is not None:
             _check_ranges("head_ranges", self.head_ranges, (rows, heads), MAX_HEAD_RANGES, device)
         if self.indices is not None:
-            size = self.indices.shape[-1] if self.indices.dim() else 0
-            check_selection_tensor("indices", self.indices, (rows, heads, size), torch.int32, device)
-            if size > 1 and self.indices.stride(-1) != 1:
-                raise ValueError(
-                    "want indices with a contiguous last axis; "
-                    f"got strides {self.indices.stride()}"
-                )
+            check_tensor("indices", self.indices, (rows, heads, None), INT32, device)
+            _check_contiguous("indices", self.indices, (1,))
         if self.summaries is not None:
-            shape = (rows, heads)
-            check_selection_tensor("counts", self.summaries.counts, shape, torch.int32, device)
+            check_tensor("counts", self.summaries.counts, (rows, heads), INT32, device)
         if self.max_terms is not None and self.max_terms < 0:
-            raise ValueError(f"max_terms is {self.max_terms}, want at least 0")
+            raise ValueError(f"want max_terms of at least 0, got {self.max_terms}")
 
     def _heads(self) -> int:
         """KV heads that the per-head tensors speak of; 0 without any."""
@@ -195,10 +174,21 @@ def _check_ranges(
     limit: int,
     device: torch.device,
 ) -> None:
-    number = ranges.shape[-2] if ranges.dim() > 1 else 0
-    check_selection_tensor(name, ranges, (*leading, number, 2), torch.int32, device)
-    if number > limit:
-        raise ValueError(f"{name} has room for {number} ranges, at most {limit} are allowed")
-    strides = ranges.stride()[-2:]
-    if strides[1] != 1 or (number > 1 and strides[0] != 2):
-        raise ValueError(f"want {name} with contiguous last two axes; got strides {ranges.stride()}")
+    check_tensor(name, ranges, (*leading, None, 2), INT32, device)
+    if ranges.shape[-2] > limit:
+        raise ValueError(
+            f"{name} has room for {ranges.shape[-2]} ranges, at most {limit} are allowed"
+        )
+    _check_contiguous(name, ranges, (2, 1))
+
+
+def _check_contiguous(name: str, tensor: torch.Tensor, wanted: tuple[int, ...]) -> None:
+    """Raise ValueError unless the strides of the last axes are these, where they matter."""
+    sizes, strides = tensor.shape[-len(wanted) :], tensor.stride()[-len(wanted) :]
+    if any(
+        size > 1 and stride != want
+        for size, stride, want in zip(sizes, strides, wanted, strict=True)
+    ):
+        raise ValueError(
+            f"want {name} with contiguous last axes {tuple(sizes)}; got strides {tensor.stride()}"
+        )

@@ -14,7 +14,7 @@ __all__ = ["StepRanges", "attend", "attention_path", "select"]
 
 
 def attention_path(device: torch.device, dtype: torch.dtype, head_dim: int) -> str:
-    """How an arena is attended over: 'compiled' by our own machine code, 'torch' by torch."""
+    """How an arena is attended over: 'triton', 'compiled' (our own machine code) or 'torch'."""
     return decode_attention_path(device, dtype, head_dim)
 
 
@@ -35,4 +35,6 @@ def attend(
     Returns the mix of the same shape, and the probe heads' probabilities (rows, heads,
     capacity), zero where nothing was read; None without probe heads.
     """
-    return decode_attention(query, arena.keys[layer], arena.values[layer], step, 1.0, probe_heads)
+    return decode_attention(
+        query, arena.keys[layer], arena.values[layer], step, 1.0, probe_heads
+    )[:2]

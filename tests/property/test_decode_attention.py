@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from murmur_kernels import Ranges, decode_attention, step_ranges
+from murmur_kernels import Ranges, Selection, decode_attention, step_ranges
 from murmur_kernels.reference.decode_attention import decode_attention_reference
-from murmur_kernels.views import views_attention
+from murmur_kernels.torch_ops.decode_attention import attention_over_ranges
 
 CAPACITY = 70
 
@@ -49,9 +49,10 @@ def test_attention_when_selection_is_legal_then_equals_reference_and_reads_nothi
             unread[slot, :, start:end] = False
     keys, values = keys.masked_fill(unread, math.nan), values.masked_fill(unread, math.nan)
     step = step_ranges(slots, ranges, num_slots=5, capacity=CAPACITY)
-    wanted = decode_attention_reference(query, keys, values, slots, ranges, scale)
-    for attend in (decode_attention, views_attention):
-        out, seen = attend(query, keys, values, step, scale, (0,))
+    selection = Selection.from_step_ranges(step, torch.device("cpu"))
+    wanted = decode_attention_reference(query, keys, values, selection, scale).out
+    for attend in (decode_attention, attention_over_ranges):
+        out, seen, _ = attend(query, keys, values, step, scale, (0,))
         assert seen is not None
         assert ((out - wanted).abs().max() / wanted.abs().max()).item() < 1e-5
         torch.testing.assert_close(seen.sum(2), torch.ones(rows, 1), rtol=0, atol=1e-5)

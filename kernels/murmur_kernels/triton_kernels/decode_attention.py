@@ -109,6 +109,8 @@ def _attend(  # type: ignore[no-untyped-def]
     value_slot,
     value_head,
     value_entry,
+    num_slots,
+    capacity,
     scale,
     slots,
     slots_row,
@@ -177,6 +179,8 @@ def _attend(  # type: ignore[no-untyped-def]
     GROUPED: tl.constexpr = GROUP_PADDED > 1
     is_active = tl.load(active + row * active_row) != 0
     slot = tl.load(slots + row * slots_row, mask=is_active, other=0).to(tl.int64)
+    # What lies outside the arena must not be read, and cannot be told from here.
+    is_active = is_active & (slot >= 0) & (slot < num_slots)
     member = tl.arange(0, GROUP_PADDED)
     head = kv_head * GROUP + member
     is_head = member < GROUP
@@ -232,6 +236,7 @@ def _attend(  # type: ignore[no-untyped-def]
             listed = term >= head_ranges_end
             index = tl.load(index_base + term, mask=listed & known, other=0)
             entry = tl.where(listed, index, entry)
+        known = known & (entry >= 0) & (entry < capacity)
         k = _tile(key_base, entry, key_entry, known, dim, DIM)
         v = _tile(value_base, entry, value_entry, known, dim, DIM)
         score = _dots(q, k, GROUPED, WIDE) * scale
@@ -345,7 +350,11 @@ def triton_attention(
     if rows == 0:
         return
     group = heads // kv_heads
-    block = block or (32 if keys.dtype == torch.float32 and group > 1 else 64)
+    dim_padded = max(16, triton.next_power_of_2(dim))
+    head_ranges = selection.head_ranges
+    ranges_padded = 0 if head_ranges is None else triton.next_power_of_2(head_ranges.shape[2])
+    wide = group > 1 and torch.float32 in (query.dtype, keys.dtype)
+    block = block or _block(wide, dim_padded, ranges_padded)
     splits = splits or _splits(query.device, rows * kv_heads, selection.terms_bound(capacity))
     if probabilities is not None:
         probabilities.fill_(-float("inf"))
@@ -356,13 +365,11 @@ def triton_attention(
         shape = (rows, heads, splits)
         part = torch.empty(*shape, dim, dtype=torch.float32, device=query.device)
         part_lse = torch.empty(shape, dtype=torch.float32, device=query.device)
-    dim_padded = max(16, triton.next_power_of_2(dim))
-    head_ranges = selection.head_ranges
     _attend[(splits, kv_heads, rows)](
         *(query, *query.stride()),
         *(keys, *keys.stride()[:3]),
         *(values, *values.stride()[:3]),
-        scale,
+        *(keys.shape[0], capacity, scale),
         *_selection_arguments(selection),
         *(part, part.stride(0), part.stride(1), part.stride(2) if splits > 1 else 0),
         *_with_strides(part_lse, 3),
@@ -373,7 +380,7 @@ def triton_attention(
         DIM_PADDED=dim_padded,
         BLOCK=block,
         RANGES=triton.next_power_of_2(MAX_RANGES),
-        HEAD_RANGES=0 if head_ranges is None else triton.next_power_of_2(head_ranges.shape[2]),
+        HEAD_RANGES=ranges_padded,
         HAS_INDICES=selection.indices is not None,
         HAS_MEANS=selection.summaries is not None,
         HAS_LSE=part_lse is not None,
@@ -382,7 +389,8 @@ def triton_attention(
         # The interpreter keeps bfloat16 as bits, and multiplies those.
         WIDE=_is_interpreted() and torch.bfloat16 in (query.dtype, keys.dtype),
         num_warps=4,
-        num_stages=3,
+        # Keys and values behind an index are one load later: as many tiles are then under way.
+        num_stages=3 if selection.indices is None else 5,
     )
     if splits > 1:
         _combine[(heads, rows)](
@@ -400,6 +408,13 @@ def triton_attention(
             *(*_with_strides(probabilities, 2), width, *_with_strides(lse, 2)),
             BLOCK=PROBABILITY_BLOCK,
         )
+
+
+def _block(wide: bool, dim_padded: int, ranges_padded: int) -> int:
+    """Terms of a tile: as many as the compiled kernel keeps in registers (see kernels/README)."""
+    if wide:
+        return 32 if dim_padded < 128 else 16
+    return 64 if ranges_padded <= 64 else 32
 
 
 def _splits(device: torch.device, pairs: int, terms: int) -> int:
