@@ -74,11 +74,16 @@ def write_outputs(
     contents = [WRITERS[name].render(transcript) for name in formats]
     for path, content in zip(paths, contents, strict=True):
         # backslashreplace: an undecodable byte of a file name is legal as an escape in JSON.
-        _write_whole(path, content.encode("utf-8", "backslashreplace"))
+        write_whole(path, content.encode("utf-8", "backslashreplace"))
     return paths
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all; one that exists is replaced.
+
+    Raises:
+        RecordingError: it cannot be written.
+    """
     temporary = _temporary_path(path.parent)
     try:
         try:

@@ -27,7 +27,7 @@ def may_break_before(left: str, right: str) -> bool:
         return False
     if unicodedata.category(first)[0] == "M" or "\u200d" in (first, last):
         return False
-    return _is_unspaced(first) or _is_unspaced(last)
+    return is_unspaced(first) or is_unspaced(last)
 
 
 def is_right_to_left(text: str) -> bool:
@@ -47,7 +47,8 @@ def _char_width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
 
 
-def _is_unspaced(char: str) -> bool:
+def is_unspaced(char: str) -> bool:
+    """Whether the character is of a script that sets no spaces between words."""
     code = ord(char)
     if any(low <= code <= high for low, high in _UNSPACED):
         return True

@@ -17,6 +17,7 @@ _COMMANDS = {
     "models_pull": ["models", "pull"],
     "doctor": ["doctor"],
     "bench": ["bench"],
+    "score": ["score"],
 }
 
 

@@ -1,0 +1,239 @@
+"""`murmur score`: transcripts against references."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from murmur_cli.commands.console import stderr_console, stdout_console
+from murmur_cli.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from murmur_cli.scoring.scoreboard import Scoreboard
+    from murmur_cli.scoring.sources import Side
+    from murmur_cli.types import TimeSpan
+
+WORDS, SPEAKERS, INPUT, OUTPUT = "Words", "Speakers", "Input", "Output"
+REPORTS = ("table", "json", "csv")
+ERROR_PAGES = (".html", ".txt")
+NO_UEM = "none"
+MOST_UNUSED_TOLD = 3
+
+
+def score_command(
+    reference: Annotated[
+        Path, typer.Argument(metavar="REF", help="Reference: a file or folder.", show_default=False)
+    ],
+    hypotheses: Annotated[
+        list[Path],
+        typer.Argument(metavar="HYP...", help="Hypotheses: files and folders.", show_default=False),
+    ],
+    norm: Annotated[
+        str, typer.Option(help="Spelling: none, basic, whisper, chime8.", rich_help_panel=WORDS)
+    ] = "basic",
+    language: Annotated[
+        str, typer.Option(help="Language whose rules apply.", rich_help_panel=WORDS)
+    ] = "en",
+    keep_fillers: Annotated[
+        bool, typer.Option("--keep-fillers", help="Score 'um', 'uh' …", rich_help_panel=WORDS)
+    ] = False,
+    collar: Annotated[
+        float, typer.Option(help="Of tcpWER, in seconds.", rich_help_panel=WORDS)
+    ] = 5.0,
+    der_collar: Annotated[
+        float,
+        typer.Option(
+            help="Seconds on each side of a turn's border that DER and JER leave out.",
+            rich_help_panel=SPEAKERS,
+        ),
+    ] = 0.0,
+    skip_overlap: Annotated[
+        bool,
+        typer.Option(
+            "--skip-overlap",
+            help="DER and JER without stretches where several speak.",
+            rich_help_panel=SPEAKERS,
+        ),
+    ] = False,
+    uem: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="UEM file or folder: score only these stretches; 'none' for whole files.  "
+            "[default: UEM files in the folder REF]",
+            rich_help_panel=INPUT,
+            show_default=False,
+        ),
+    ] = None,
+    ref_pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Of a reference folder, only files whose name matches.",
+            rich_help_panel=INPUT,
+            show_default=False,
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SESSION", help="Leave a session out; repeatable.", rich_help_panel=INPUT
+        ),
+    ] = None,
+    report_format: Annotated[
+        str,
+        typer.Option("--format", "-f", help="table, json or csv.", rich_help_panel=OUTPUT),
+    ] = "table",
+    by_speaker: Annotated[
+        bool,
+        typer.Option(
+            "--by-speaker",
+            help="A second table: speakers over all sessions.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    show_errors: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write words side by side: .html or .txt.",
+            rich_help_panel=OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Score transcripts: WER, cpWER, tcpWER, ORC-WER, DI-cpWER, DER and JER.
+
+    Reads STM, SegLST, CTM, RTTM, VTT, SRT and the JSON of transcribe; sessions meet by their ids.
+    Exits with 0 if all is scored, 1 if hypotheses are missing (they count as left out) or failed
+    (they do not count), 2 for a wrong call or reference, 3 if nothing can be scored.
+    """
+    from murmur_cli.scoring.meeteval_log import quiet_meeteval
+    from murmur_cli.scoring.normalizers.registry import make_normalizer
+    from murmur_cli.scoring.pairing import pair_sessions
+    from murmur_cli.scoring.scoreboard import score_all
+    from murmur_cli.scoring.settings import ScoreSettings
+
+    settings = ScoreSettings(collar, der_collar, skip_overlap)
+    _check_output(report_format, by_speaker, show_errors)
+    normalizer = make_normalizer(norm, language=language.strip().lower(), keep_fillers=keep_fillers)
+    references = _references(reference, ref_pattern, exclude or [])
+    stretches = _stretches(uem, reference)
+    found = _hypotheses(hypotheses)
+    board = score_all(pair_sessions(references, found), normalizer, settings, stretches)
+    _tell(board, references, found)
+    code = _exit_code(board, found)
+    if code is not ExitCode.NOTHING_PROCESSED:
+        if show_errors is not None:
+            with quiet_meeteval():
+                _write_errors(board, show_errors)
+        _print(board, report_format, by_speaker=by_speaker)
+    raise typer.Exit(code)
+
+
+def _check_output(report_format: str, by_speaker: bool, show_errors: Path | None) -> None:
+    if report_format not in REPORTS:
+        raise UsageError(f"--format {report_format}: unknown; known are {', '.join(REPORTS)}")
+    if by_speaker and report_format != "table":
+        raise UsageError(f"--by-speaker is for the table; {report_format} has speakers anyway")
+    if show_errors is None:
+        return
+    if show_errors.suffix.lower() not in ERROR_PAGES:
+        raise UsageError(
+            f"--show-errors {show_errors}: give a name that ends in {' or '.join(ERROR_PAGES)}"
+        )
+    if show_errors.is_dir() or not show_errors.parent.is_dir():
+        raise UsageError(f"--show-errors {show_errors}: no file can be written there")
+
+
+def _references(path: Path, pattern: str | None, exclude: Sequence[str]) -> Side:
+    """What the references say.
+
+    Raises:
+        UsageError: no reference, one that cannot be read, or an excluded session that none has.
+    """
+    from murmur_cli.scoring.sources import Side, find_files, read_side
+
+    side = read_side(find_files([path], pattern), chosen=frozenset([path]))
+    if side.unreadable:
+        raise UsageError(f"reference {side.unreadable[0].reason}")
+    for name in exclude:
+        if name not in side.sessions:
+            raise UsageError(f"--exclude {name}: no reference of that session")
+    sessions = {name: one for name, one in side.sessions.items() if name not in exclude}
+    if not sessions:
+        raise UsageError(f"{path}: no session to score")
+    return Side(sessions, (), side.unused)
+
+
+def _stretches(uem: str | None, reference: Path) -> dict[str, tuple[TimeSpan, ...]]:
+    """Scored stretches of the sessions that a UEM limits.
+
+    Raises:
+        UsageError: the UEM that was asked for is not there, or one cannot be read.
+    """
+    from murmur_cli.scoring.sources import has_uem, read_uem
+
+    if uem == NO_UEM:
+        return {}
+    if uem is not None:
+        return read_uem(Path(uem))
+    return read_uem(reference) if has_uem(reference) else {}
+
+
+def _hypotheses(paths: Sequence[Path]) -> Side:
+    from murmur_cli.scoring.sources import find_files, read_side
+
+    return read_side(find_files(paths), chosen=frozenset(paths))
+
+
+def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:
+    """Say on standard error what was not scored, not used or found by another name."""
+    console = stderr_console()
+    for file in hypotheses.unreadable:
+        console.print(f"failed: {file.reason}")
+    for session in board.sessions:
+        if session.standing == "failed":
+            console.print(f"{session.session_id}: not scored, its hypothesis failed")
+        elif session.standing == "missing":
+            console.print(f"{session.session_id}: no hypothesis; all of it counts as left out")
+        elif session.pair.note is not None:
+            console.print(f"{session.session_id}: {session.pair.note}")
+    unused = (*references.unused, *hypotheses.unused)
+    for line in unused[:MOST_UNUSED_TOLD]:
+        console.print(f"not used: {line}")
+    if len(unused) > MOST_UNUSED_TOLD:
+        console.print(f"not used: {len(unused) - MOST_UNUSED_TOLD} more for the same reason")
+    for name in board.without_reference:
+        console.print(f"{name}: no reference, not scored")
+
+
+def _exit_code(board: Scoreboard, hypotheses: Side) -> ExitCode:
+    if all(session.pair.hypothesis is None for session in board.sessions):
+        return ExitCode.NOTHING_PROCESSED
+    if hypotheses.unreadable or any(one.pair.hypothesis is None for one in board.sessions):
+        return ExitCode.SOME_FAILED
+    return ExitCode.OK
+
+
+def _print(board: Scoreboard, report_format: str, *, by_speaker: bool) -> None:
+    from murmur_cli.commands.score_table import print_scoreboard
+    from murmur_cli.scoring.score_document import score_csv, score_json
+
+    if report_format == "table":
+        print_scoreboard(stdout_console(), board, with_speakers=by_speaker)
+    else:
+        render = score_json if report_format == "json" else score_csv
+        sys.stdout.write(render(board))
+
+
+def _write_errors(board: Scoreboard, path: Path) -> None:
+    from murmur_cli.scoring.error_page import html_page, text_page
+    from murmur_cli.writers.output import write_whole
+
+    page = text_page if path.suffix.lower() == ".txt" else html_page
+    write_whole(path, page(board).encode("utf-8", "backslashreplace"))

@@ -1,0 +1,1 @@
+"""Errors of transcripts against references: words, words with speakers, speaker time."""

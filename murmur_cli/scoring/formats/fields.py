@@ -1,0 +1,64 @@
+"""Fields that the formats of scoring share: ids, names and times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from murmur_cli.errors import RecordingError
+from murmur_cli.types import TimeSpan
+
+
+def decoded(name: str) -> str:
+    """An id or a name as it was before `writers.field.escape_field`: text, never a number."""
+    return unquote(name)
+
+
+def data_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers from 1; blank ones and comments (';') left out."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.lstrip().startswith(";"):
+            yield number, line
+
+
+def span_of(start: object, end: object) -> TimeSpan:
+    """A span from two times in seconds.
+
+    Raises:
+        RecordingError: no finite numbers, a start below 0, or an end before the start.
+    """
+    return _checked(seconds(start), seconds(end))
+
+
+def span_of_length(start: object, length: object) -> TimeSpan:
+    """A span from its start and length in seconds.
+
+    Raises:
+        RecordingError: no finite numbers, or one of them below 0.
+    """
+    start_s = seconds(start)
+    return _checked(start_s, start_s + seconds(length))
+
+
+def seconds(value: object) -> float:
+    """A time in seconds.
+
+    Raises:
+        RecordingError: not a finite number.
+    """
+    try:
+        time_s = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        time_s = math.nan
+    if not math.isfinite(time_s):
+        raise RecordingError(f"time '{value}' is no number of seconds")
+    return time_s
+
+
+def _checked(start_s: float, end_s: float) -> TimeSpan:
+    if start_s < 0:
+        raise RecordingError(f"starts at {start_s:g} s, before the recording does")
+    if end_s < start_s:
+        raise RecordingError(f"ends at {end_s:g} s, before its start at {start_s:g} s")
+    return TimeSpan(start_s, end_s)

@@ -1,0 +1,1 @@
+"""Spellings that are compared: one rule set per file, `registry.py` finds it."""
