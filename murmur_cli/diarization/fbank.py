@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from murmur_cli.diarization.on_cores import on_cores
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import Samples
 
@@ -41,7 +42,7 @@ def log_mel(samples: Samples) -> Tensor:
         return torch.zeros(0, NUM_BANDS)
     signal = torch.from_numpy(np.ascontiguousarray(samples, dtype=np.float32))
     windows = signal.unfold(0, WINDOW_SAMPLES, HOP_SAMPLES)
-    return torch.cat([_block(block) for block in torch.split(windows, _BLOCK_FRAMES)])
+    return torch.cat(on_cores(_block, torch.split(windows, _BLOCK_FRAMES)))
 
 
 def _block(windows: Tensor) -> Tensor:
