@@ -109,7 +109,7 @@ def measure_engine(
 def _run(subject: EngineSubject, setting: EngineSetting, slots: int, steps: int) -> _Run:
     _reset_peak(subject)
     policy = build_policy(setting.policy, setting.options, subject.rates)
-    rule = NeverEnds(subject.adapter.end_token)
+    rule = NeverEnds(subject.adapter.end_tokens)
     # The prompt gives the first token; each step one more.
     limits = RequestLimits(len(subject.prompt), steps + 1)
     engine = DecodeEngine(subject.adapter, policy, rule, slots, limits=limits)

@@ -6,7 +6,7 @@ encoder's time does not depend on a policy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,12 +74,12 @@ class NeverEnds:
     """A TokenRule that forbids the end token, so that every row of every policy does as many
     steps; nothing counts as text, so that no loop is found."""
 
-    def __init__(self, end_token: int) -> None:
-        self._end_token = end_token
+    def __init__(self, end_tokens: Iterable[int]) -> None:
+        self._end_tokens = list(end_tokens)
 
     def restrict(self, logits: torch.Tensor, outputs: object) -> None:
         """Forbid the end token."""
-        logits[:, self._end_token] = -torch.inf
+        logits[:, self._end_tokens] = -torch.inf
 
     def is_text(self, token: int) -> bool:
         """Nothing is."""

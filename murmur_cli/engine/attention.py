@@ -10,7 +10,7 @@ from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.regions import Range
 from murmur_kernels import StepRanges, decode_attention, decode_attention_path, step_ranges
 
-__all__ = ["StepRanges", "attend", "attention_path", "select"]
+__all__ = ["StepRanges", "attend", "attention_path", "select", "step_ranges"]
 
 
 def attention_path(device: torch.device, dtype: torch.dtype, head_dim: int) -> str:
@@ -25,16 +25,15 @@ def select(arena: KvArena, slots: Sequence[int], ranges: Sequence[tuple[Range, .
 
 def attend(
     query: torch.Tensor,
-    arena: KvArena,
-    layer: int,
+    keys: torch.Tensor,
+    values: torch.Tensor,
     step: StepRanges,
+    scale: float = 1.0,
     probe_heads: Sequence[int] = (),
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Attend of already scaled queries (rows, heads, head_dim) over selected entries.
+    """Attend of queries (rows, heads, head_dim) over selected entries of one layer's arena.
 
     Returns the mix of the same shape, and the probe heads' probabilities (rows, heads,
     capacity), zero where nothing was read; None without probe heads.
     """
-    return decode_attention(
-        query, arena.keys[layer], arena.values[layer], step, 1.0, probe_heads
-    )[:2]
+    return decode_attention(query, keys, values, step, scale, probe_heads)[:2]

@@ -292,7 +292,7 @@ class DecodeEngine:
         )
         for row, token, logprob in zip(rows, sampled.tokens, sampled.logprobs, strict=True):
             row.logprobs.append(logprob)
-            if token == self._adapter.end_token:
+            if token in self._adapter.end_tokens:
                 self._finish(row, StopReason.END, None)
                 continue
             row.tokens.append(token)

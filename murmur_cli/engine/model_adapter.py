@@ -72,8 +72,8 @@ class DecoderAdapter(Protocol):
     """A model's decoder over the engine's slots."""
 
     @property
-    def end_token(self) -> int:
-        """Token that ends the output."""
+    def end_tokens(self) -> frozenset[int]:
+        """Tokens of which each ends the output."""
 
     @property
     def entry_bytes(self) -> EntryBytes:

@@ -27,7 +27,7 @@ class ScriptedDecoder:
     row that lives in the slot.
     """
 
-    end_token: int = END
+    end_tokens: frozenset[int] = frozenset({END})
     entry_bytes: EntryBytes = field(default_factory=lambda: EntryBytes(8, 8))
     max_entries: int = 100
     bound: OutputBound | None = None

@@ -96,8 +96,8 @@ class SpokenScript:
     _rows: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
 
     @property
-    def end_token(self) -> int:
-        return self.tokens.end
+    def end_tokens(self) -> frozenset[int]:
+        return frozenset({self.tokens.end})
 
     def planned_bytes(self, slots: int, own_entries: int) -> int:
         return slots * own_entries

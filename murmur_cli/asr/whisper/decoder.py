@@ -111,9 +111,9 @@ class WhisperDecoder:
         self._self: KvArena | None = None
 
     @property
-    def end_token(self) -> int:
+    def end_tokens(self) -> frozenset[int]:
         """<|endoftext|>."""
-        return self._tokens.end
+        return frozenset({self._tokens.end})
 
     @property
     def precision(self) -> str:
@@ -293,12 +293,18 @@ class WhisperDecoder:
             values = self._heads_of(attention.v_proj(states))
             self._own.write_entries(layer, tokens.slots, tokens.places, keys, values)
             query = self._heads_of(attention.q_proj(states) * attention.scaling)
-            mixed, _ = attend(query, self._own, layer, tokens.own)
+            mixed, _ = attend(query, self._own.keys[layer], self._own.values[layer], tokens.own)
             hidden = hidden + attention.out_proj(mixed.flatten(1))
             attention = module.encoder_attn
             states = module.encoder_attn_layer_norm(hidden)
             query = self._heads_of(attention.q_proj(states) * attention.scaling)
-            mixed, seen = attend(query, self._speech, layer, tokens.speech, self._probes[layer])
+            mixed, seen = attend(
+                query,
+                self._speech.keys[layer],
+                self._speech.values[layer],
+                tokens.speech,
+                probe_heads=self._probes[layer],
+            )
             if seen is not None:
                 probes.append(seen)
             hidden = hidden + attention.out_proj(mixed.flatten(1))

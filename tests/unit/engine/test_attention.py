@@ -22,7 +22,13 @@ def arena() -> KvArena:
 
 def test_attend_when_probed_then_probabilities_lie_at_their_entries(arena: KvArena) -> None:
     query = torch.randn(2, 4, 8)
-    mixed, seen = attend(query, arena, 1, select(arena, SLOTS, RANGES), (3, 1))
+    mixed, seen = attend(
+        query,
+        arena.keys[1],
+        arena.values[1],
+        select(arena, SLOTS, RANGES),
+        probe_heads=(3, 1),
+    )
     assert seen is not None
     for row, slot in enumerate(SLOTS):
         scores = torch.full((4, 20), -torch.inf)
@@ -39,4 +45,4 @@ def test_attend_when_probed_then_probabilities_lie_at_their_entries(arena: KvAre
 
 def test_attend_when_not_probed_then_none(arena: KvArena) -> None:
     step = select(arena, SLOTS, RANGES)
-    assert attend(torch.randn(2, 4, 8), arena, 0, step)[1] is None
+    assert attend(torch.randn(2, 4, 8), arena.keys[0], arena.values[0], step)[1] is None

@@ -1,0 +1,245 @@
+"""A decoder-only model over the engine's arena: prompt, speech, suffix and output in one cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from murmur_cli.asr.speech_llm.arena_attention import (
+    ARENA_ATTENTION,
+    ArenaPass,
+    PromptPass,
+    StepPass,
+    register_arena_attention,
+)
+from murmur_cli.asr.speech_llm.family import SpeechLlm
+from murmur_cli.asr.speech_llm.layer_caches import (
+    LayerCaches,
+    bytes_per_entry,
+    bytes_read_per_entry,
+)
+from murmur_cli.asr.speech_llm.resampled import resampled
+from murmur_cli.asr.speech_llm.row_layout import RowLayout
+from murmur_cli.engine.memory_plan import free_memory_bytes
+from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
+from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.timebase import SAMPLE_RATE_HZ
+from murmur_cli.types import Samples, SampleSource, SampleSpan
+
+SPEECH = -1
+"""Stands for a speech entry where ids of a prompt are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechSource:
+    """Audio of one request, cut from the recording only when its slot is free."""
+
+    samples: SampleSource
+    pieces: tuple[SampleSpan, ...]
+
+    @property
+    def audio(self) -> Samples:
+        """The pieces, joined."""
+        return np.concatenate([self.samples[piece.start : piece.end] for piece in self.pieces])
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSpeech:
+    """Features as the audio encoder takes them."""
+
+    features: dict[str, torch.Tensor]
+
+
+class SpeechLlmDecoder:
+    """The engine's DecoderAdapter for a SpeechLlm.
+
+    A slot holds a whole row: prompt, speech, suffix, output. Keys are rotated by their true
+    positions when they are written, so leaving entries out moves nothing.
+
+    Args:
+        family: the loaded model; its text model is switched to the engine's attention.
+        max_audio_s: longest audio of one request; the arena is planned for it.
+    """
+
+    def __init__(self, family: SpeechLlm, max_audio_s: float) -> None:
+        register_arena_attention()
+        family.model.set_attn_implementation(dict.fromkeys(family.attention_keys, ARENA_ATTENTION))
+        self._family = family
+        self._layers = family.layers
+        weight = family.model.get_input_embeddings().weight
+        self._dtype: torch.dtype = weight.dtype
+        self._device: torch.device = weight.device
+        self._probes: dict[int, tuple[int, ...]] = {}
+        for layer, head in family.probe_heads:
+            self._probes[layer] = (*self._probes.get(layer, ()), head)
+        rate = family.traits.sample_rate_hz
+        self._max_speech = family.speech_entries(round(max_audio_s * rate) + 1)
+        self._bound: OutputBound | None = None
+        self._caches: LayerCaches | None = None
+        self._speech: dict[int, torch.Tensor] = {}
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """The family's."""
+        return self._family.end_tokens
+
+    @property
+    def precision(self) -> str:
+        """Number format of the arithmetic, such as 'bfloat16'."""
+        return str(self._dtype).removeprefix("torch.")
+
+    @property
+    def entry_bytes(self) -> EntryBytes:
+        """Bytes that a step reads for one entry, over all layers."""
+        size = bytes_read_per_entry(self._layers, self._dtype)
+        return EntryBytes(size, size)
+
+    @property
+    def max_entries(self) -> int:
+        """Positions that are left beside the longest speech."""
+        return max(0, self._family.max_positions - self._max_speech)
+
+    @property
+    def max_speech_entries(self) -> int:
+        """Entries of the longest speech that fits into a slot."""
+        return self._max_speech
+
+    # --- memory -----------------------------------------------------------------------------
+
+    def planned_bytes(self, slots: int, own_entries: int) -> int:
+        """Bytes of all arenas, and of the speech embeddings kept until a row is done."""
+        entries = self._max_speech + own_entries
+        kept = self._max_speech * self._width * self._dtype.itemsize
+        return slots * (entries * bytes_per_entry(self._layers, self._dtype) + kept)
+
+    @property
+    def prepared_bytes(self) -> int:
+        """Bytes of the features of the longest audio: no more than its samples, four times."""
+        seconds = self._max_speech / self._family.traits.speech_tokens_per_s
+        return round(16 * seconds * self._family.traits.sample_rate_hz)
+
+    def free_bytes(self) -> int | None:
+        """Bytes that are free on the device of the arenas."""
+        return free_memory_bytes(self._device)
+
+    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
+        """Allocate the arenas."""
+        self._bound = bound
+        self._caches = LayerCaches(
+            self._layers, slots, self._max_speech + own_entries, self._dtype, self._device
+        )
+
+    def close(self) -> None:
+        """Let the arenas go."""
+        self._caches = None
+        self._speech = {}
+
+    # --- rows -------------------------------------------------------------------------------
+
+    def prepare(self, source: SpeechSource) -> PreparedSpeech:
+        """Audio at the family's rate, and the inputs of its encoder."""
+        rate = self._family.traits.sample_rate_hz
+        audio = resampled(source.audio, SAMPLE_RATE_HZ, rate)
+        return PreparedSpeech(self._family.features(torch.from_numpy(audio)))
+
+    @torch.inference_mode()
+    def load(self, slots: Sequence[int], sources: Sequence[PreparedSpeech]) -> tuple[int, ...]:
+        """Encode the speech of slots; its entries are written by `prefill`."""
+        for slot, source in zip(slots, sources, strict=True):
+            encoded = self._family.encode(source.features)
+            assert encoded.shape[0] <= self._max_speech, (encoded.shape, self._max_speech)
+            self._speech[slot] = encoded.to(self._device, self._dtype)
+        return tuple(self._speech[slot].shape[0] for slot in slots)
+
+    @torch.inference_mode()
+    def prefill(
+        self,
+        slots: Sequence[int],
+        prompts: Sequence[tuple[int, ...]],
+        suffixes: Sequence[tuple[int, ...]],
+    ) -> PrefillOutput:
+        """Read prompt, speech and suffix, one row after the other: each fills the processor."""
+        logits, seen = [], []
+        for slot, prompt, suffix in zip(slots, prompts, suffixes, strict=True):
+            entries = self._speech[slot].shape[0]
+            ids = torch.tensor(
+                [*prompt, *(SPEECH,) * entries, *suffix], dtype=torch.long, device=self._device
+            )
+            embedded = self._family.embed(ids.clamp(min=0))
+            speech = slice(len(prompt), len(prompt) + entries)
+            embedded[speech] = self._speech[slot]
+            run = PromptPass(self._opened, slot, (speech.start, speech.stop), self._probes)
+            positions = torch.arange(len(ids), device=self._device)
+            hidden = self._run(run, ids[None], embedded[None], positions[None])
+            logits.append(self._family.logits(hidden[:, -1]))
+            if run.seen:
+                seen.append(_padded(torch.cat(run.seen), self._max_speech))
+        return PrefillOutput(
+            torch.cat(logits), (None,) * len(slots), torch.stack(seen) if seen else None
+        )
+
+    @torch.inference_mode()
+    def step(self, rows: Sequence[StepRow]) -> StepOutput:
+        """One token for each row."""
+        layouts = [RowLayout(row, self._bound) for row in rows]
+        # All small numbers of the step in one tensor, so that a device gets one copy.
+        packed = torch.tensor(
+            [
+                [row.token for row in rows],
+                [layout.position for layout in layouts],
+                [row.slot for row in rows],
+                [layout.place for layout in layouts],
+            ],
+            device=self._device,
+        )
+        ids, positions, slots, places = packed.unbind(0)
+        run = StepPass(self._opened, layouts, slots, places, self._probes)
+        embedded = self._family.embed(ids)
+        hidden = self._run(run, ids[:, None], embedded[:, None], positions[:, None])
+        return StepOutput(self._family.logits(hidden[:, 0]), self._speech_part(run.seen, layouts))
+
+    def _run(
+        self,
+        arena: ArenaPass,
+        ids: torch.Tensor,
+        embedded: torch.Tensor,
+        positions: torch.Tensor,
+    ) -> torch.Tensor:
+        output = self._family.text_model(
+            inputs_embeds=embedded,
+            position_ids=positions,
+            use_cache=False,
+            arena=arena,
+            **self._family.extra_inputs(ids),
+        )
+        hidden: torch.Tensor = output.last_hidden_state
+        return hidden
+
+    def _speech_part(
+        self, seen: Sequence[torch.Tensor], layouts: Sequence[RowLayout]
+    ) -> torch.Tensor | None:
+        """Probabilities over the speech region, (rows, heads, most speech entries)."""
+        if not seen:
+            return None
+        whole = torch.cat(list(seen), dim=1)
+        rows = []
+        for number, layout in enumerate(layouts):
+            start, entries = layout.speech_start, layout.row.speech_entries
+            rows.append(_padded(whole[number, :, start : start + entries], self._max_speech))
+        return torch.stack(rows)
+
+    @property
+    def _opened(self) -> LayerCaches:
+        assert self._caches is not None
+        return self._caches
+
+    @property
+    def _width(self) -> int:
+        return int(self._family.model.get_input_embeddings().weight.shape[1])
+
+
+def _padded(seen: torch.Tensor, entries: int) -> torch.Tensor:
+    return torch.nn.functional.pad(seen, (0, entries - seen.shape[1]))

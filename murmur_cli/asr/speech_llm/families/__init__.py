@@ -1,0 +1,1 @@
+"""One file for each model family: its prompt, its audio encoder, its output."""
