@@ -6,6 +6,8 @@ The public ops; each has a float64 reference in `murmur_kernels.reference`.
 from murmur_kernels.attended import Attended
 from murmur_kernels.centroid_score import centroid_score
 from murmur_kernels.decode_attention import decode_attention, decode_attention_path
+from murmur_kernels.fill_budget import fill_budget
+from murmur_kernels.fill_ranges import fill_ranges
 from murmur_kernels.kv_append import kv_append
 from murmur_kernels.page_score import page_score
 from murmur_kernels.page_stats import page_stats
@@ -22,6 +24,8 @@ __all__ = [
     "centroid_score",
     "decode_attention",
     "decode_attention_path",
+    "fill_budget",
+    "fill_ranges",
     "kv_append",
     "page_score",
     "page_stats",
