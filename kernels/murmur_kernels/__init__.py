@@ -12,6 +12,7 @@ from murmur_kernels.kv_append import kv_append
 from murmur_kernels.page_score import page_score
 from murmur_kernels.page_stats import page_stats
 from murmur_kernels.ranges import Ranges, StepRanges, step_ranges
+from murmur_kernels.score_accumulate import score_accumulate
 from murmur_kernels.selection import Selection, Summaries
 from murmur_kernels.topk_select import topk_select
 
@@ -29,6 +30,7 @@ __all__ = [
     "kv_append",
     "page_score",
     "page_stats",
+    "score_accumulate",
     "step_ranges",
     "topk_select",
 ]
