@@ -66,7 +66,8 @@ def test_list_when_valid_then_read_exactly(
 def test_list_when_cut_anywhere_then_exactly_the_whole_segments(
     parts: list[tuple[SpokenSegment, str]], is_cut: bool
 ) -> None:
-    text, ends = "[", []
+    text = "["
+    ends: list[int] = []
     for _, part in parts:
         text += ("," if ends else "") + part
         ends.append(len(text))
