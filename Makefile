@@ -77,7 +77,7 @@ lint: $(STAMP) ## ruff, mypy and the import contracts
 	$(BIN)/lint-imports --no-cache
 
 golden: $(STAMP) ## write the expected files of tests/golden and tests/cli anew; review the diff
-	@$(BIN)/pytest tests/golden tests/cli/test_help.py tests/unit/bench/test_report.py --refresh-golden
+	@$(BIN)/pytest tests/golden tests/cli/test_help.py tests/cli/test_score.py tests/unit/bench/test_report.py --refresh-golden
 	@git --no-pager diff --stat -- tests/golden tests/cli/golden
 
 picture: $(STAMP) ## draw README's picture from a run on the sample

@@ -13,6 +13,7 @@ from murmur_cli import __version__
 from murmur_cli.commands.bench import bench_command
 from murmur_cli.commands.doctor import doctor_command
 from murmur_cli.commands.models import models_app
+from murmur_cli.commands.score import EXIT_CODES_HELP as SCORE_EXIT_CODES_HELP
 from murmur_cli.commands.score import score_command
 from murmur_cli.commands.transcribe import transcribe_command
 from murmur_cli.errors import ExitCode, MurmurError
@@ -33,7 +34,7 @@ app.command("transcribe", epilog=EXIT_CODES_HELP)(transcribe_command)
 app.add_typer(models_app, name="models")
 app.command("doctor")(doctor_command)
 app.command("bench")(bench_command)
-app.command("score")(score_command)
+app.command("score", epilog=SCORE_EXIT_CODES_HELP)(score_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,9 +7,12 @@ no line is broken. `NO_COLOR` is obeyed by rich.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from rich.console import Console
+
+from murmur_cli.errors import MurmurError
 
 UNBROKEN_COLUMNS = 100_000
 """Width off a terminal: a line is one line, however long a path in it is."""
@@ -23,6 +26,24 @@ def stdout_console() -> Console:
 def stderr_console() -> Console:
     """Console on standard error, for progress, notes and errors."""
     return _console(stderr=True)
+
+
+def print_data(text: str) -> bool:
+    """Print the same bytes that a file would hold; False if the reader (head, less) is gone.
+
+    Raises:
+        MurmurError: standard output takes no more for another reason, such as a full disk.
+    """
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.flush()
+    except OSError as error:
+        # What follows, and what Python flushes at its end, goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return False
+        raise MurmurError(f"standard output cannot be written to ({error.strerror})") from error
+    return True
 
 
 def _console(*, stderr: bool) -> Console:

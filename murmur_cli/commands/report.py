@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
 
+from murmur_cli.commands.console import print_data
 from murmur_cli.commands.progress_display import ProgressDisplay
-from murmur_cli.errors import ExitCode, MurmurError
+from murmur_cli.errors import ExitCode
 from murmur_cli.settings import TranscribeSettings
 from murmur_cli.types import KvUsage, Transcript
 
@@ -64,7 +64,7 @@ def report_outcome(
         if detail.show and num_recordings > 1:
             text = f"== {name}\n\n{text}\n"
         with display.cleared():
-            heard = _print_data(text)
+            heard = print_data(text)
         if settings.to_stdout and not heard:
             raise typer.Exit(ExitCode.OK)
     if detail.quiet:
@@ -78,24 +78,6 @@ def report_outcome(
     display.note(f"{name}: " + ", ".join(f"{t.stage} {t.wall_s:.1f} s" for t in timings))
     if outcome.transcript.kv.steps:
         display.note(f"{name}: {_kv_read(outcome.transcript.kv)}")
-
-
-def _print_data(text: str) -> bool:
-    """Print the same bytes that a file would hold; False if the reader (head, less) is gone.
-
-    Raises:
-        MurmurError: standard output takes no more for another reason, such as a full disk.
-    """
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.flush()
-    except OSError as error:
-        # What follows, and what Python flushes at its end, goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            return False
-        raise MurmurError(f"standard output cannot be written to ({error.strerror})") from error
-    return True
 
 
 def _summary(transcript: Transcript) -> str:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from murmur_cli.commands.console import stderr_console, stdout_console
+from murmur_cli.commands.console import print_data, stderr_console, stdout_console
+from murmur_cli.commands.score_table import print_scoreboard, shown
 from murmur_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from murmur_cli.scoring.scoreboard import Scoreboard
+    from murmur_cli.scoring.session_score import SessionScore
     from murmur_cli.scoring.sources import Side
     from murmur_cli.types import TimeSpan
 
+EXIT_CODES_HELP = (
+    "Exit codes: 0 all scored; 1 hypotheses are missing (they count as left out) or failed (they "
+    "do not count); 2 wrong call or reference; 3 nothing to score."
+)
 WORDS, SPEAKERS, INPUT, OUTPUT = "Words", "Speakers", "Input", "Output"
 REPORTS = ("table", "json", "csv")
 ERROR_PAGES = (".html", ".txt")
@@ -63,8 +68,8 @@ def score_command(
         str | None,
         typer.Option(
             metavar="PATH",
-            help="UEM file or folder: score only these stretches; 'none' for whole files.  "
-            "[default: UEM files in the folder REF]",
+            help="UEM file or folder: score only these stretches; 'none' for whole files. "
+            "If not given, the UEM files in the folder REF.",
             rich_help_panel=INPUT,
             show_default=False,
         ),
@@ -108,9 +113,7 @@ def score_command(
 ) -> None:
     """Score transcripts: WER, cpWER, tcpWER, ORC-WER, DI-cpWER, DER and JER.
 
-    Reads STM, SegLST, CTM, RTTM, VTT, SRT and the JSON of transcribe; sessions meet by their ids.
-    Exits with 0 if all is scored, 1 if hypotheses are missing (they count as left out) or failed
-    (they do not count), 2 for a wrong call or reference, 3 if nothing can be scored.
+    Reads STM, SegLST, CTM, RTTM, VTT, SRT and the JSON of transcribe. Sessions meet by their ids.
     """
     from murmur_cli.scoring.meeteval_log import quiet_meeteval
     from murmur_cli.scoring.normalizers.registry import make_normalizer
@@ -123,7 +126,7 @@ def score_command(
     normalizer = make_normalizer(norm, language=language.strip().lower(), keep_fillers=keep_fillers)
     references = _references(reference, ref_pattern, exclude or [])
     stretches = _stretches(uem, reference)
-    found = _hypotheses(hypotheses)
+    found = _hypotheses(hypotheses, exclude or [])
     board = score_all(pair_sessions(references, found), normalizer, settings, stretches)
     _tell(board, references, found)
     code = _exit_code(board, found)
@@ -156,7 +159,7 @@ def _references(path: Path, pattern: str | None, exclude: Sequence[str]) -> Side
     Raises:
         UsageError: no reference, one that cannot be read, or an excluded session that none has.
     """
-    from murmur_cli.scoring.sources import Side, find_files, read_side
+    from murmur_cli.scoring.sources import find_files, read_side
 
     side = read_side(find_files([path], pattern), chosen=frozenset([path]))
     if side.unreadable:
@@ -164,10 +167,9 @@ def _references(path: Path, pattern: str | None, exclude: Sequence[str]) -> Side
     for name in exclude:
         if name not in side.sessions:
             raise UsageError(f"--exclude {name}: no reference of that session")
-    sessions = {name: one for name, one in side.sessions.items() if name not in exclude}
-    if not sessions:
+    if not side.without(exclude).sessions:
         raise UsageError(f"{path}: no session to score")
-    return Side(sessions, (), side.unused)
+    return side.without(exclude)
 
 
 def _stretches(uem: str | None, reference: Path) -> dict[str, tuple[TimeSpan, ...]]:
@@ -185,10 +187,10 @@ def _stretches(uem: str | None, reference: Path) -> dict[str, tuple[TimeSpan, ..
     return read_uem(reference) if has_uem(reference) else {}
 
 
-def _hypotheses(paths: Sequence[Path]) -> Side:
+def _hypotheses(paths: Sequence[Path], exclude: Sequence[str]) -> Side:
     from murmur_cli.scoring.sources import find_files, read_side
 
-    return read_side(find_files(paths), chosen=frozenset(paths))
+    return read_side(find_files(paths), chosen=frozenset(paths)).without(exclude)
 
 
 def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:
@@ -197,38 +199,45 @@ def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:
     for file in hypotheses.unreadable:
         console.print(f"failed: {file.reason}")
     for session in board.sessions:
-        if session.standing == "failed":
-            console.print(f"{session.session_id}: not scored, its hypothesis failed")
-        elif session.standing == "missing":
-            console.print(f"{session.session_id}: no hypothesis; all of it counts as left out")
-        elif session.pair.note is not None:
-            console.print(f"{session.session_id}: {session.pair.note}")
+        if (remark := _remark(session)) is not None:
+            console.print(f"{shown(session.session_id)}: {remark}")
     unused = (*references.unused, *hypotheses.unused)
     for line in unused[:MOST_UNUSED_TOLD]:
         console.print(f"not used: {line}")
     if len(unused) > MOST_UNUSED_TOLD:
         console.print(f"not used: {len(unused) - MOST_UNUSED_TOLD} more for the same reason")
     for name in board.without_reference:
-        console.print(f"{name}: no reference, not scored")
+        console.print(f"{shown(name)}: no reference, not scored")
+
+
+def _remark(session: SessionScore) -> str | None:
+    if session.standing == "failed":
+        return "not scored, its hypothesis failed"
+    if session.standing == "missing":
+        return "no hypothesis; all of it counts as left out"
+    if session.lacks_words:
+        return "no hypothesis of its words; they count as left out"
+    return session.pair.note
 
 
 def _exit_code(board: Scoreboard, hypotheses: Side) -> ExitCode:
     if all(session.pair.hypothesis is None for session in board.sessions):
         return ExitCode.NOTHING_PROCESSED
-    if hypotheses.unreadable or any(one.pair.hypothesis is None for one in board.sessions):
+    if hypotheses.unreadable or any(
+        one.pair.hypothesis is None or one.lacks_words for one in board.sessions
+    ):
         return ExitCode.SOME_FAILED
     return ExitCode.OK
 
 
 def _print(board: Scoreboard, report_format: str, *, by_speaker: bool) -> None:
-    from murmur_cli.commands.score_table import print_scoreboard
     from murmur_cli.scoring.score_document import score_csv, score_json
 
     if report_format == "table":
         print_scoreboard(stdout_console(), board, with_speakers=by_speaker)
     else:
         render = score_json if report_format == "json" else score_csv
-        sys.stdout.write(render(board))
+        print_data(render(board))
 
 
 def _write_errors(board: Scoreboard, path: Path) -> None:

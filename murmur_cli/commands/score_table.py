@@ -40,11 +40,17 @@ def print_scoreboard(console: Console, board: Scoreboard, *, with_speakers: bool
         console.print(line)
 
 
+def shown(name: str) -> str:
+    """A name as one line that every terminal takes."""
+    text = name.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text.replace("\n", "\\n").replace("\r", "\\r")
+
+
 def _session_row(session: SessionScore, metrics: Sequence[str]) -> tuple[str, ...]:
     standing = "" if session.standing == "scored" else str(session.standing)
     number = f"{session.found_speakers} of {session.speakers}" if session.is_counted else NOT_THERE
     return (
-        session.session_id,
+        shown(session.session_id),
         _length(session.counts),
         *(_percent(session.counts.get(name)) for name in metrics),
         number,
@@ -62,7 +68,7 @@ def _pooled_row(board: Scoreboard, metrics: Sequence[str]) -> tuple[str, ...]:
 def _speakers(board: Scoreboard) -> list[tuple[str, ...]]:
     return [
         (
-            total.speaker if total.speaker is not None else "(paired with nobody)",
+            shown(total.speaker) if total.speaker is not None else "(paired with nobody)",
             str(total.sessions),
             str(total.cpwer.length),
             _percent(total.cpwer),

@@ -16,7 +16,8 @@ from murmur_cli.scoring.session_score import SessionScore
 
 SCHEMA_VERSION = "1.0"
 CSV_HEADER = (
-    *("scope", "session", "speaker", "standing", "metric", "percent", "errors", "length"),
+    *("scope", "session", "standing", "speaker", "hypothesis_speaker"),
+    *("metric", "percent", "errors", "length"),
     *("insertions", "deletions", "substitutions", "missed_s", "false_alarm_s", "confusion_s"),
     "method",
 )
@@ -133,7 +134,8 @@ def _rows(board: Scoreboard) -> Iterator[dict[str, Any]]:
                 yield {
                     "scope": "pair",
                     **head,
-                    "speaker": f"{pair.reference or ''}={pair.hypothesis or ''}",
+                    "speaker": pair.reference or "",
+                    "hypothesis_speaker": pair.hypothesis or "",
                     **_row(name, pair.counts),
                 }
     for total in board.speakers():

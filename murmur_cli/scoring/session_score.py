@@ -37,6 +37,8 @@ class SessionScore:
         counts: by metric; a metric that the files cannot give is absent.
         words: by word metric: how it was found, and pairs of speakers.
         reference, hypothesis: words as compared, for the aligned view.
+        lacks_words: the hypothesis has turns but no words, which others have; they count as
+            left out.
     """
 
     pair: Pair
@@ -47,6 +49,7 @@ class SessionScore:
     words: Mapping[str, WordScore]
     reference: Stream
     hypothesis: Stream
+    lacks_words: bool = False
 
     @property
     def session_id(self) -> str:
@@ -112,6 +115,7 @@ def score_session(
         words,
         spoken,
         found,
+        bool(words) and hypothesis is not None and hypothesis.utterances is None,
     )
 
 

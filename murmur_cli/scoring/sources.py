@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -50,6 +50,11 @@ class Side:
     sessions: dict[str, SessionMaterial]
     unreadable: tuple[Unreadable, ...]
     unused: tuple[str, ...]
+
+    def without(self, names: Collection[str]) -> Side:
+        """The same without these sessions."""
+        left = {name: one for name, one in self.sessions.items() if name not in names}
+        return replace(self, sessions=left)
 
 
 @dataclass(frozen=True, slots=True)

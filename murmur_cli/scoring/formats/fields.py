@@ -12,12 +12,13 @@ from murmur_cli.types import TimeSpan
 
 def decoded(name: str) -> str:
     """An id or a name as it was before `writers.field.escape_field`: text, never a number."""
-    return unquote(name)
+    return unquote(name, errors="surrogateescape")
 
 
 def data_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines with their numbers from 1; blank ones and comments (';') left out."""
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Not splitlines: it also breaks at characters that may stand in a text.
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith(";"):
             yield number, line
 

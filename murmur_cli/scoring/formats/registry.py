@@ -22,18 +22,18 @@ class Format:
     read: Read
 
 
-# In the order in which a session's words are taken where several files hold them.
+# In the order in which a session's turns and words are taken where several files hold them.
 FORMATS = (
+    Format("rttm", (".rttm",), rttm.read),
     Format("stm", (".stm",), stm.read),
     Format("seglst", (".seglst.json",), seglst.read),
     Format("json", (".json",), transcript_json.read),
     Format("ctm", (".ctm",), ctm.read),
     Format("vtt", (".vtt",), subtitles.read_vtt),
     Format("srt", (".srt",), subtitles.read_srt),
-    Format("rttm", (".rttm",), rttm.read),
 )
 UEM_ENDING = ".uem"
-SEGLST, JSON = FORMATS[1], FORMATS[2]
+SEGLST, JSON = FORMATS[2], FORMATS[3]
 
 
 def format_of(path: Path, text: str) -> Format | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from murmur_cli.writers.script import is_unspaced
+from murmur_cli.unspaced import is_unspaced
 
 
 def split_unspaced(word: str) -> Iterator[str]:
