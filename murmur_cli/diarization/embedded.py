@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from murmur_cli.diarization.base import NO_HINTS
+from murmur_cli.diarization.base import NO_HINTS, ToldTurn
 from murmur_cli.diarization.clean_speech import Piece, find_pieces
 from murmur_cli.diarization.embedding import Embedder, unit_length
 from murmur_cli.diarization.fbank import log_mel
@@ -19,6 +19,7 @@ from murmur_cli.diarization.piece_embeddings import embed_pieces
 from murmur_cli.diarization.piece_voices import VoiceRule, voices_of_pieces
 from murmur_cli.diarization.runs import joined_runs
 from murmur_cli.diarization.segmentation import Segmenter
+from murmur_cli.diarization.told_turns import clean_pieces
 from murmur_cli.types import (
     Chunk,
     ChunkDiarization,
@@ -108,26 +109,49 @@ class EmbeddedDiarizer:
                 )
             ),
             speakers=tuple(
-                _speaker(chunk.index, local, pieces, embeddings, voice == number)
+                LocalSpeaker(chunk.index, local, *_of_voice(pieces, embeddings, voice == number))
                 for local, (_, number) in enumerate(spoken)
             ),
         )
 
+    def voices(
+        self, samples: SampleSource, chunk: Chunk, told: Sequence[ToldTurn]
+    ) -> ChunkDiarization:
+        """See `LocalDiarizer.voices`."""
+        turns = tuple(sorted(one.turn for one in told))
+        part = {one.turn.local_speaker: one.part for one in told}
+        grid = plan_windows(chunk.span, self._step_s)
+        by_speaker = clean_pieces(grid, turns, grid.frames_with(chunk.speech))
+        pieces = [piece for own in by_speaker.values() for piece in own]
+        features = log_mel(samples[chunk.span.start : chunk.span.end])
+        embeddings = embed_pieces(pieces, partial(self._embedder.embed, features))
+        speaker = np.array([piece.units[0] for piece in pieces], dtype=np.int64)
+        return ChunkDiarization(
+            chunk.index,
+            turns,
+            tuple(
+                LocalSpeaker(
+                    chunk.index,
+                    local,
+                    *_of_voice(pieces, embeddings, speaker == local),
+                    part=part[local],
+                )
+                for local in by_speaker
+            ),
+        )
 
-def _speaker(
-    chunk_index: int,
-    local: int,
+
+def _of_voice(
     pieces: Sequence[Piece],
     embeddings: Sequence[Embedding | None],
-    of_voice: npt.NDArray[np.bool_],
-) -> LocalSpeaker:
-    """A voice with the mean of its pieces' embeddings, weighted by length."""
-    rows = np.flatnonzero(of_voice).tolist()
+    mask: npt.NDArray[np.bool_],
+) -> tuple[float, Embedding | None]:
+    """Seconds of the pieces in the mask, and the mean of their embeddings, weighted by length."""
+    rows = np.flatnonzero(mask).tolist()
     lengths = [pieces[row].frames.size * FRAME_S for row in rows]
     weighted = [
         length * vector
         for length, row in zip(lengths, rows, strict=True)
         if (vector := embeddings[row]) is not None
     ]
-    embedding = unit_length(np.sum(weighted, axis=0)) if weighted else None
-    return LocalSpeaker(chunk_index, local, sum(lengths), embedding)
+    return sum(lengths), unit_length(np.sum(weighted, axis=0)) if weighted else None

@@ -25,6 +25,7 @@ from murmur_cli.diarization.campplus import (
     DenseLayer,
     ResidualBlock,
 )
+from murmur_cli.diarization.convolution import ReluConvolution
 from murmur_cli.diarization.folding import (
     Affine,
     HingedLinear,
@@ -45,19 +46,17 @@ def _over_time_and_mel(convolution: nn.Conv2d, norm: nn.BatchNorm2d) -> Affine:
 
 class _FoldedResidual:
     def __init__(self, block: ResidualBlock) -> None:
-        self._first = _over_time_and_mel(block.conv1, block.bn1)
-        self._second = _over_time_and_mel(block.conv2, block.bn2)
         shortcut: list[Any] = list(block.shortcut)
         self._shortcut = _over_time_and_mel(*shortcut) if shortcut else None
+        mel_step = _HALVE_MEL[1] if shortcut else 1
+        self._first = ReluConvolution(_over_time_and_mel(block.conv1, block.bn1), mel_step)
+        self._second = ReluConvolution(_over_time_and_mel(block.conv2, block.bn2), 1)
 
     def __call__(self, features: Tensor) -> Tensor:
-        first, second, shortcut = self._first, self._second, self._shortcut
-        stride = (1, 1) if shortcut is None else _HALVE_MEL
-        hidden = F.conv2d(features, first.weight, first.bias, stride, padding=1).relu_()
-        hidden = F.conv2d(hidden, second.weight, second.bias, padding=1)
-        if shortcut is not None:
-            features = F.conv2d(features, shortcut.weight, shortcut.bias, stride)
-        return hidden.add_(features).relu_()
+        hidden = self._first(features)
+        if self._shortcut is not None:
+            features = F.conv2d(features, self._shortcut.weight, self._shortcut.bias, _HALVE_MEL)
+        return self._second(hidden, features)
 
 
 class _FoldedHead:
@@ -67,14 +66,13 @@ class _FoldedHead:
         self._first = _over_time_and_mel(head.conv1, head.bn1)
         blocks: list[Any] = [*head.layer1, *head.layer2]
         self._blocks = [_FoldedResidual(block) for block in blocks]
-        self._last = _over_time_and_mel(head.conv2, head.bn2)
+        self._last = ReluConvolution(_over_time_and_mel(head.conv2, head.bn2), _HALVE_MEL[1])
 
     def __call__(self, features: Tensor) -> Tensor:
         hidden = F.conv2d(features, self._first.weight, self._first.bias, padding=1).relu_()
         for block in self._blocks:
             hidden = block(hidden)
-        last = self._last
-        return F.conv2d(hidden, last.weight, last.bias, _HALVE_MEL, padding=1).relu_()
+        return self._last(hidden)
 
 
 class _FoldedDenseLayer:

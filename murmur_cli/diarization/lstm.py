@@ -18,9 +18,9 @@ from murmur_cli.diarization.lstm_code import (
     ARGUMENTS,
     ENTRY_POINT,
     GATES,
-    UNROLLED_INPUTS,
     lstm_module,
 )
+from murmur_cli.diarization.row_tiles import UNROLLED
 from murmur_kernels.compiled import LANES
 from murmur_kernels.compiled.machine_code import MachineCode, made_here
 
@@ -107,7 +107,7 @@ def _direction(network: nn.LSTM, name: str, *, backward: bool) -> _Direction:
     bias: Tensor = getattr(network, f"bias_ih_{name}") + getattr(network, f"bias_hh_{name}")
     blocks, num_inputs = hidden.shape[1] // LANES, inputs.shape[1]
     assert blocks * LANES == hidden.shape[1], hidden.shape
-    assert num_inputs % UNROLLED_INPUTS == 0, num_inputs
+    assert num_inputs % UNROLLED == 0, num_inputs
     # Rows are (pair, gate of the pair, block of units, unit of the block).
     rows = torch.cat([inputs, hidden], dim=1).view(2, 2, blocks, LANES, -1)
     return _Direction(
