@@ -15,7 +15,7 @@ from murmur_cli.attribution.words_to_speakers import attribute
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.audio.reader import read_recording
 from murmur_cli.chunking.plan import plan_chunks
-from murmur_cli.diarization.base import hints_for_chunk
+from murmur_cli.diarization.base import hints_for_chunk, told_turns
 from murmur_cli.errors import ModelError, UsageError
 from murmur_cli.prepared_ahead import PreparedAhead
 from murmur_cli.progress import ProgressHook
@@ -30,6 +30,7 @@ from murmur_cli.types import (
     ModelIdentity,
     Recording,
     SampleSpan,
+    SpeakersFrom,
     SpeakerTimeline,
     Status,
     Transcript,
@@ -190,7 +191,7 @@ class Pipeline:
         if plan.chunks:
             clock.add("recognition", recognition.wall_s)
             arithmetic = f"{self._device}: {self._stages.recogniser.get().precision}"
-            timeline = self._speakers(prepared)
+            timeline = self._speakers(prepared, recognition)
         with clock.stage("attribution"):
             segments = attribute(recognition.chunks, timeline, recording.facts.duration_s)
         return Transcript(
@@ -209,9 +210,10 @@ class Pipeline:
             timings=clock.timings,
             warnings=recording.warnings + (timeline.warnings if timeline is not None else ()),
             notes=recognition.notes,
+            speakers_from=self._speakers_from if timeline is not None else None,
         )
 
-    def _speakers(self, prepared: Prepared) -> SpeakerTimeline | None:
+    def _speakers(self, prepared: Prepared, recognition: Recognition) -> SpeakerTimeline | None:
         if self._stages.diarizer is None:
             return None
         recording, chunks, clock = prepared.recording, prepared.plan.chunks, prepared.clock
@@ -221,11 +223,19 @@ class Pipeline:
         hints = hints_for_chunk(self._settings.hints, len(chunks))
         local = []
         with clock.stage("diarization", len(chunks)):
-            for chunk in chunks:
-                local.append(diarizer.diarize(recording.samples, chunk, hints=hints))
+            for chunk, heard in zip(chunks, recognition.chunks, strict=True):
+                if self._speakers_from is SpeakersFrom.RECOGNISER:
+                    local.append(diarizer.voices(recording.samples, chunk, told_turns(heard)))
+                else:
+                    local.append(diarizer.diarize(recording.samples, chunk, hints=hints))
                 self._progress.advance(recording.session_id, "diarization", len(local))
         with clock.stage("stitching"):
             return stitch(local, self._settings.hints)
+
+    @property
+    def _speakers_from(self) -> SpeakersFrom:
+        names = self._stages.recogniser.get().names_speakers
+        return SpeakersFrom.RECOGNISER if names else SpeakersFrom.DIARIZER
 
 
 def _status(recording: Recording, plan: ChunkPlan) -> Status:

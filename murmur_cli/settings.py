@@ -13,6 +13,10 @@ from murmur_cli.types import SpeakerHints
 DEFAULT_FORMATS = ("rttm", "srt", "json")
 DEFAULT_CHUNK_S = 300.0
 DEFAULT_BATCH_SIZE = 16
+AUTO_CHUNK_S = 300.0
+"""Longest chunk by rule, the published optimum for long-context recognisers: longer chunks lose
+words to drifting attention, shorter ones lose context and make more seams."""
+
 MIN_CHUNK_S = 1.0
 MAX_BATCH_SIZE = 4096
 """More rows than any machine has memory for; beyond it the number is a slip of the finger."""
@@ -41,6 +45,7 @@ class TranscribeSettings:
         batch_size: slots of the decode engine.
         language: language code, None to detect.
         task: 'transcribe' or 'translate'.
+        context: names and terms that may be spoken, for models that take some.
         precision: 'float32', 'exact' or 'fast': what the arithmetic may give up.
         diarize: False leaves speakers unknown.
         hints: number of speakers as far as the user knows.
@@ -60,6 +65,7 @@ class TranscribeSettings:
     batch_size: int = DEFAULT_BATCH_SIZE
     language: str | None = None
     task: str = "transcribe"
+    context: str = ""
     precision: Precision = Precision.EXACT
     diarize: bool = True
     hints: SpeakerHints = field(default_factory=SpeakerHints)
@@ -70,6 +76,11 @@ class TranscribeSettings:
     recursive: bool = False
     track: int | None = None
     allow_partial: bool = False
+
+    @property
+    def longest_chunk_s(self) -> float:
+        """Ceiling of the chunks in seconds, that of the rule if it is left to it."""
+        return AUTO_CHUNK_S if self.chunk_s is None else self.chunk_s
 
     def __post_init__(self) -> None:
         if self.chunk_s is not None and not MIN_CHUNK_S <= self.chunk_s < math.inf:

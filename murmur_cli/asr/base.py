@@ -89,5 +89,9 @@ class AsrBackend(Protocol):
     def packing(self) -> PackingRule | None:
         """How windows must be packed; None if a chunk is one request."""
 
+    @property
+    def names_speakers(self) -> bool:
+        """Whether its segments carry `local_speaker`, so that nobody else need find the turns."""
+
     def open_session(self, progress: ProgressHook) -> RecognitionSession:
         """Begin to recognise; one session at a time."""

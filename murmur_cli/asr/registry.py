@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from murmur_cli.asr.base import AsrBackend
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING, WHISPER_RATES
-from murmur_cli.engine.policies.registry import build_policy
+from murmur_cli.engine.policies.base import RequestRates
+from murmur_cli.engine.policies.registry import build_policy, check_policy_name
+from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings
 from murmur_cli.types import PackingRule
+
+if TYPE_CHECKING:
+    from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +28,33 @@ class Recogniser:
     load: Callable[[], AsrBackend]
 
 
-def check_eviction(settings: TranscribeSettings) -> None:
-    """Reject a wrong policy or option before anything is loaded.
+def check_evict(settings: TranscribeSettings) -> None:
+    """Reject a policy that no model has; anything else that is wrong shows with the model.
 
     Raises:
-        UsageError: unknown policy, unknown option or a value out of range.
+        UsageError: there is no policy of that name.
     """
-    build_policy(settings.evict, settings.evict_options, WHISPER_RATES)
+    check_policy_name(settings.evict)
 
 
 def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
-    """Reject a language or task that the chosen model does not know, before audio is read.
+    """Reject what the chosen model cannot do, before audio is read and weights are loaded.
 
-    An embedded model that was never converted is asked only when it loads.
+    An embedded model that was never converted is asked for language and task when it loads.
 
     Raises:
-        UsageError: the model lacks the language or the task.
+        UsageError: the policy or its options are wrong for this model, or it lacks the language,
+            the task, or a place for context.
         ModelError: the files that say so are missing or unreadable.
     """
+    build_policy(settings.evict, settings.evict_options, _rates(choice, settings))
+    if not choice.is_whisper:
+        from murmur_cli.asr.speech_llm.loading import check_ask
+
+        check_ask(choice.model_type, _speech_llm_options(settings))
+        return
+    if settings.context:
+        raise UsageError("--prompt, --hotwords-file: Whisper takes no context in this version")
     asks_nothing = settings.language is None and settings.task == "transcribe"
     if asks_nothing or not choice.location.is_dir():
         return
@@ -52,21 +67,65 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
 def recogniser_for(
     choice: ModelChoice, settings: TranscribeSettings, device: str, progress: ProgressHook
 ) -> Recogniser:
-    """The backend for a model. Every choice so far is a Whisper of transformers."""
-
-    def load() -> AsrBackend:
-        from murmur_cli.asr.whisper.loading import load_whisper
-        from murmur_cli.asr.whisper.session import WhisperOptions
-
-        folder = prepare(choice, progress)
-        return load_whisper(
-            folder.path,
-            folder.identity,
-            device=device,
-            precision=settings.precision,
-            evict=settings.evict,
-            evict_options=settings.evict_options,
-            options=WhisperOptions(settings.language, settings.task, settings.batch_size),
+    """The backend for a model: Whisper's, or that of the SpeechLLM families."""
+    if choice.is_whisper:
+        return Recogniser(
+            WHISPER_PACKING, lambda: _load_whisper(choice, settings, device, progress)
         )
+    return Recogniser(None, lambda: _load_speech_llm(choice, settings, device, progress))
 
-    return Recogniser(WHISPER_PACKING, load)
+
+def _load_whisper(
+    choice: ModelChoice, settings: TranscribeSettings, device: str, progress: ProgressHook
+) -> AsrBackend:
+    from murmur_cli.asr.whisper.loading import load_whisper
+    from murmur_cli.asr.whisper.session import WhisperOptions
+
+    folder = prepare(choice, progress)
+    return load_whisper(
+        folder.path,
+        folder.identity,
+        device=device,
+        precision=settings.precision,
+        evict=settings.evict,
+        evict_options=settings.evict_options,
+        options=WhisperOptions(settings.language, settings.task, settings.batch_size),
+    )
+
+
+def _load_speech_llm(
+    choice: ModelChoice, settings: TranscribeSettings, device: str, progress: ProgressHook
+) -> AsrBackend:
+    from murmur_cli.asr.speech_llm.loading import load_speech_llm
+
+    folder = prepare(choice, progress)
+    return load_speech_llm(
+        folder.path,
+        choice.model_type,
+        folder.identity,
+        device=device,
+        precision=settings.precision,
+        evict=settings.evict,
+        evict_options=settings.evict_options,
+        options=_speech_llm_options(settings),
+    )
+
+
+def _speech_llm_options(settings: TranscribeSettings) -> SpeechLlmOptions:
+    from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
+
+    return SpeechLlmOptions(
+        settings.language,
+        settings.task,
+        settings.context,
+        settings.batch_size,
+        settings.longest_chunk_s,
+    )
+
+
+def _rates(choice: ModelChoice, settings: TranscribeSettings) -> RequestRates:
+    if choice.is_whisper:
+        return WHISPER_RATES
+    from murmur_cli.asr.speech_llm.families.registry import family_of
+
+    return family_of(choice.model_type).traits.rates(settings.longest_chunk_s)

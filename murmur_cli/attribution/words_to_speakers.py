@@ -36,7 +36,8 @@ def attribute(
     """Segments of one speaker each, in time order, holding every word once.
 
     The words, their order and their starts do not depend on the timeline; without one (None) or
-    without turns every speaker is None. A segment ends where the speaker, the chunk or the
+    without turns every speaker is None. Words of a recogniser that says who speaks keep what it
+    said; others go by time. A segment ends where the speaker, the chunk or the
     language changes, at a pause longer than `MAX_PAUSE_S`, and where the recogniser ended a
     segment with a sentence. Times are legal (see `legal_times`); a word whose time had to be
     moved into the recording marks its segment `TIME_OUT_OF_RANGE`.
@@ -46,7 +47,9 @@ def attribute(
     if timeline is not None and timeline.turns:
         spans = [item.word.span for item in placed]
         opens = [item.opens for item in placed]
-        speakers = word_speakers(spans, opens, SpeakerIndex(timeline.turns))
+        named = _named_by_recogniser(placed, timeline)
+        by_time = word_speakers(spans, opens, SpeakerIndex(timeline.turns))
+        speakers = [told or found for told, found in zip(named, by_time, strict=True)]
     words = without_overlap(
         [
             replace(item.word, speaker=speaker)
@@ -55,6 +58,20 @@ def attribute(
     )
     settled = [replace(item, word=word) for item, word in zip(placed, words, strict=True)]
     return tuple(map(_segment, _groups(settled)))
+
+
+def _named_by_recogniser(placed: Sequence[_Placed], timeline: SpeakerTimeline) -> list[str | None]:
+    """The global speaker of each word whose recogniser said who speaks."""
+    label = {
+        (decision.chunk_index, decision.local_speaker): decision.speaker
+        for decision in timeline.decisions
+    }
+    return [
+        None
+        if item.source.local_speaker is None
+        else label.get((item.source.chunk_index, item.source.local_speaker))
+        for item in placed
+    ]
 
 
 def _placed(chunks: Sequence[ChunkTranscript], duration_s: float) -> list[_Placed]:

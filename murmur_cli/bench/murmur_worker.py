@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from murmur_cli.asr.registry import check_eviction
+from murmur_cli.asr.registry import check_request
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.bench.json_lines import clocked, serve
 from murmur_cli.bench.peak_memory import peak_bytes, reset_peak
@@ -38,9 +38,9 @@ class MurmurWorker:
         """Load every stage and wait for it."""
         self._stack.close()
         self._settings = settings_of(request["options"])
-        check_eviction(self._settings)
         self._device = resolve_device(self._settings.device)
         choice = choose_model(self._settings.model, self._device)
+        check_request(choice, self._settings)
         progress = SilentProgress()
         self._stages = self._stack.enter_context(
             start_stages(self._settings, choice, self._device, progress)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from murmur_cli.settings import AUTO_CHUNK_S
 from murmur_cli.timebase import SAMPLE_RATE_HZ, to_seconds
-
-AUTO_CHUNK_S = 300.0
-"""Published optimum for long-context recognisers: longer chunks lose words to drifting
-attention, shorter ones lose context and make more seams."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,11 +191,11 @@ def _run(
     display: ProgressDisplay,
     detail: Detail,
 ) -> ExitCode:
-    from murmur_cli.asr.registry import check_eviction, check_request
+    from murmur_cli.asr.registry import check_evict, check_request
     from murmur_cli.audio.discover import find_inputs
     from murmur_cli.batch import exit_code, transcribe_batch
 
-    check_eviction(settings)
+    check_evict(settings)
     sources = find_inputs(audio, recursive=settings.recursive)
     _check_outputs(sources, settings)
     choice, device = _choose(settings, display)

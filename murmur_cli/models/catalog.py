@@ -32,7 +32,8 @@ class CatalogEntry:
         languages: in words.
         note: one line for a reader who chooses.
         hub_id: repository, if it comes from the hub.
-        supported: False for a model that this version lists but cannot run.
+        memory_gb: least memory of the device, in 10^9 bytes, with room for some slots; None
+            where any machine will do.
     """
 
     name: str
@@ -43,7 +44,7 @@ class CatalogEntry:
     languages: str
     note: str
     hub_id: str | None = None
-    supported: bool = True
+    memory_gb: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,21 @@ def _packaged(name: str, purpose: Purpose, size_mb: int, note: str) -> CatalogEn
     spec = PACKAGED_FILES[name]
     source = f"package {spec.requirement}"
     return CatalogEntry(name, purpose, source, spec.licence, size_mb, "any", note)
+
+
+def _speech_llm(
+    name: str,
+    hub_id: str,
+    *,
+    licence: str,
+    size_mb: int,
+    memory_gb: int,
+    languages: str,
+    note: str,
+) -> CatalogEntry:
+    return CatalogEntry(
+        name, Purpose.RECOGNISER, "model hub", licence, size_mb, languages, note, hub_id, memory_gb
+    )
 
 
 CATALOG: tuple[CatalogEntry, ...] = (
@@ -99,16 +115,68 @@ CATALOG: tuple[CatalogEntry, ...] = (
         note="wants a GPU",
         hub_id="openai/whisper-large-v3-turbo",
     ),
-    CatalogEntry(
-        name="VibeVoice-ASR",
-        purpose=Purpose.RECOGNISER,
-        source="model hub",
+    _speech_llm(
+        "VibeVoice-ASR",
+        "microsoft/VibeVoice-ASR-HF",
         licence="MIT",
-        size_mb=17_000,
+        size_mb=17_300,
+        memory_gb=24,
         languages="over 50",
-        note="text, times and speakers in one; needs a GPU",
-        hub_id="microsoft/VibeVoice-ASR-HF",
-        supported=False,
+        note="text, times and speakers in one; the default on a GPU once it is fetched",
+    ),
+    _speech_llm(
+        "Voxtral-Mini-3B",
+        "mistralai/Voxtral-Mini-3B-2507",
+        licence="Apache-2.0",
+        size_mb=9_400,
+        memory_gb=16,
+        languages="8",
+        note="text; speakers by the local diarizer",
+    ),
+    _speech_llm(
+        "Qwen2.5-Omni-3B",
+        "Qwen/Qwen2.5-Omni-3B",
+        licence="Qwen research licence",
+        size_mb=11_000,
+        memory_gb=16,
+        languages="English, Chinese and others",
+        note="text; its thinker only; speakers by the local diarizer",
+    ),
+    _speech_llm(
+        "Qwen3-Omni-30B-A3B",
+        "Qwen/Qwen3-Omni-30B-A3B-Instruct",
+        licence="Apache-2.0",
+        size_mb=70_500,
+        memory_gb=80,
+        languages="19",
+        note="text; its thinker only; speakers by the local diarizer",
+    ),
+    _speech_llm(
+        "Gemma-4-E4B",
+        "google/gemma-4-E4B-it",
+        licence="Apache-2.0",
+        size_mb=16_000,
+        memory_gb=24,
+        languages="over 35",
+        note="text; speakers by the local diarizer",
+    ),
+    _speech_llm(
+        "Qwen3-ASR-1.7B",
+        "Qwen/Qwen3-ASR-1.7B",
+        licence="Apache-2.0",
+        size_mb=4_700,
+        memory_gb=8,
+        languages="30",
+        note="text; speakers by the local diarizer",
+    ),
+    _speech_llm(
+        "Granite-Speech-3.3-8B",
+        "ibm-granite/granite-speech-3.3-8b",
+        licence="Apache-2.0",
+        size_mb=17_300,
+        memory_gb=24,
+        languages="5",
+        note="text; speakers by the local diarizer",
     ),
     _packaged("silero-vad", Purpose.VAD, 2, "finds speech"),
     _packaged("segmentation-3.0", Purpose.SEGMENTATION, 6, "who speaks when, inside a chunk"),
@@ -127,8 +195,6 @@ def find_entry(name: str) -> CatalogEntry | None:
 
 def availability(entry: CatalogEntry) -> Availability:
     """Whether a model can be used now without a network. Looks for files, reads no weights."""
-    if not entry.supported:
-        return Availability(False, "not in this version")
     if entry.hub_id is not None:
         if cached_snapshot(entry.hub_id) is not None:
             return Availability(True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -11,24 +11,27 @@ from murmur_cli.errors import ModelError
 from murmur_cli.models.catalog import CATALOG, CatalogEntry, Purpose, find_entry
 from murmur_cli.models.embedded_whisper import (
     WHISPER_SOURCES,
-    WhisperFolder,
+    ModelFolder,
     converted_folder,
     embedded_whisper,
     usable_source,
 )
 from murmur_cli.models.hub import cached_snapshot, hub_cache
-from murmur_cli.models.local_whisper import check_whisper_folder, local_whisper
+from murmur_cli.models.local_model import WHISPER_TYPE, check_model_folder, local_model
 from murmur_cli.models.weights import EMBEDDED_INSTALL
 from murmur_cli.progress import ProgressHook
 
 DEFAULT_EMBEDDED = "whisper-base"
+FLAGSHIP = "microsoft/VibeVoice-ASR-HF"
 
 
 class ModelKind(StrEnum):
-    """How a chosen model is loaded."""
+    """Where a chosen model comes from."""
 
     EMBEDDED = "embedded"
-    TRANSFORMERS_WHISPER = "transformers-whisper"
+    """Converted from packages on first use."""
+    FOLDER = "folder"
+    """As transformers wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +40,23 @@ class ModelChoice:
 
     Attributes:
         name: as the user knows it.
-        kind: how it is loaded.
+        kind: where it comes from.
         location: the folder that transformers reads; for an embedded model it is made by
             `prepare` if it does not exist yet.
         reason: one line, printed with the choice.
+        model_type: of its config.json; says which backend it needs.
     """
 
     name: str
     kind: ModelKind
     location: Path
     reason: str
+    model_type: str = WHISPER_TYPE
+
+    @property
+    def is_whisper(self) -> bool:
+        """Whether it is a Whisper; else a SpeechLLM."""
+        return self.model_type == WHISPER_TYPE
 
 
 def choose_model(requested: str, device: str) -> ModelChoice:
@@ -61,7 +71,7 @@ def choose_model(requested: str, device: str) -> ModelChoice:
         ModelError: unknown, not supported in this version, or not on this machine.
     """
     if requested == "auto":
-        return _embedded(DEFAULT_EMBEDDED, _reason_for_auto(device))
+        return _automatic(device)
     if requested.startswith((".", "/", "~")):
         return _folder(requested)
     entry = find_entry(requested)
@@ -74,7 +84,7 @@ def choose_model(requested: str, device: str) -> ModelChoice:
     raise ModelError(_unknown(requested))
 
 
-def prepare(choice: ModelChoice, progress: ProgressHook | None = None) -> WhisperFolder:
+def prepare(choice: ModelChoice, progress: ProgressHook | None = None) -> ModelFolder:
     """The chosen model as a checked folder; an embedded one is converted on first use.
 
     Raises:
@@ -82,16 +92,17 @@ def prepare(choice: ModelChoice, progress: ProgressHook | None = None) -> Whispe
     """
     if choice.kind is ModelKind.EMBEDDED:
         return embedded_whisper(choice.name, progress)
-    return local_whisper(choice.name, choice.location)
+    return local_model(choice.name, choice.location)
 
 
-def _reason_for_auto(device: str) -> str:
-    if device.startswith("cuda"):
-        return (
-            "the default; VibeVoice-ASR, first choice on a CUDA device, has no backend in "
-            "this version"
-        )
-    return "the default without a CUDA device"
+def _automatic(device: str) -> ModelChoice:
+    """The flagship on a CUDA device if it is in the hub's cache, else the embedded default."""
+    if not device.startswith("cuda"):
+        return _embedded(DEFAULT_EMBEDDED, "the default without a CUDA device")
+    if cached_snapshot(FLAGSHIP) is not None:
+        return replace(_from_hub(FLAGSHIP), reason="the default on a CUDA device")
+    reason = f"the default until {FLAGSHIP} is fetched: murmur models pull {FLAGSHIP}"
+    return _embedded(DEFAULT_EMBEDDED, reason)
 
 
 def _embedded(name: str, reason: str) -> ModelChoice:
@@ -104,11 +115,6 @@ def _embedded(name: str, reason: str) -> ModelChoice:
 def _known(entry: CatalogEntry) -> ModelChoice:
     if entry.purpose is not Purpose.RECOGNISER:
         raise ModelError(f"{entry.name} is for {entry.purpose}; --model takes a recogniser")
-    if not entry.supported:
-        raise ModelError(
-            f"{entry.name}: SpeechLLM backends are not in this version; "
-            f"use --model {DEFAULT_EMBEDDED} or another Whisper (see: murmur models)"
-        )
     if entry.name in WHISPER_SOURCES:
         return _embedded(entry.name, "asked for by name")
     assert entry.hub_id is not None, entry
@@ -119,8 +125,8 @@ def _folder(requested: str) -> ModelChoice:
     folder = Path(requested).expanduser().absolute()
     if not folder.is_dir():
         raise ModelError(f"--model {requested}: there is no such folder")
-    check_whisper_folder(requested, folder)
-    return ModelChoice(requested, ModelKind.TRANSFORMERS_WHISPER, folder, "a local folder")
+    model_type = check_model_folder(requested, folder)
+    return ModelChoice(requested, ModelKind.FOLDER, folder, "a local folder", model_type)
 
 
 def _from_hub(repository: str) -> ModelChoice:
@@ -130,10 +136,9 @@ def _from_hub(repository: str) -> ModelChoice:
             f"{repository} is not in the hub's cache {hub_cache()}; fetch it once: "
             f"murmur models pull {repository} (HF_HOME names another cache)"
         )
-    check_whisper_folder(repository, folder)
-    return ModelChoice(
-        repository, ModelKind.TRANSFORMERS_WHISPER, folder, "asked for by name, in the hub's cache"
-    )
+    model_type = check_model_folder(repository, folder)
+    reason = "asked for by name, in the hub's cache"
+    return ModelChoice(repository, ModelKind.FOLDER, folder, reason, model_type)
 
 
 def _unknown(requested: str) -> str:
@@ -142,5 +147,5 @@ def _unknown(requested: str) -> str:
     hint = f"did you mean {near[0]}? " if near else ""
     return (
         f"--model {requested}: unknown; {hint}known: auto, {', '.join(names)}, "
-        "any hub id OWNER/NAME of a Whisper, or a folder"
+        "any hub id OWNER/NAME of such a model, or a folder"
     )

@@ -32,9 +32,9 @@ MANIFEST_NAME = "murmur.json"
 
 
 @dataclass(frozen=True, slots=True)
-class WhisperFolder:
-    """A folder with config.json, generation_config.json, preprocessor_config.json,
-    tokenizer.json and model.safetensors (float16), as transformers reads them."""
+class ModelFolder:
+    """A folder as transformers reads it: config.json, tokenizer, *.safetensors and what else the
+    model needs."""
 
     path: Path
     identity: ModelIdentity
@@ -126,7 +126,7 @@ WHISPER_SOURCES: dict[str, tuple[WhisperSource, ...]] = {
 """Name → sources, best first. The hashes are those of the packages as published."""
 
 
-def embedded_whisper(name: str, progress: ProgressHook | None = None) -> WhisperFolder:
+def embedded_whisper(name: str, progress: ProgressHook | None = None) -> ModelFolder:
     """The embedded Whisper `name` ('whisper-base', 'whisper-tiny.en'), ready for transformers.
 
     The first call converts into the user's cache (about 150 MB, some seconds); later calls
@@ -151,7 +151,7 @@ def embedded_whisper(name: str, progress: ProgressHook | None = None) -> Whisper
         _convert_into(folder, name, source)
     _check_converted(folder, name)
     identity = ModelIdentity(name, source.description, source.sha256, WHISPER_LICENCE)
-    return WhisperFolder(folder, identity)
+    return ModelFolder(folder, identity)
 
 
 def usable_source(name: str) -> WhisperSource | None:

@@ -24,6 +24,11 @@ class LocalVoice:
     clean_s: float
     embedding: Embedding | None
     turns: tuple[TimeSpan, ...]
+    part: int = 0
+
+    def heard_beside(self, other: LocalVoice) -> bool:
+        """Whether the two were told apart by who heard both, and so are different people."""
+        return (self.chunk_index, self.part) == (other.chunk_index, other.part)
 
     @property
     def talk_s(self) -> float:
@@ -60,7 +65,14 @@ def _voices_of(chunk: ChunkDiarization) -> list[LocalVoice]:
         speaker = known.get(number, unknown)
         vector = _usable(speaker.embedding)
         voices.append(
-            LocalVoice(chunk.chunk_index, number, speaker.clean_s, vector, tuple(sorted(spans)))
+            LocalVoice(
+                chunk.chunk_index,
+                number,
+                speaker.clean_s,
+                vector,
+                tuple(sorted(spans)),
+                speaker.part,
+            )
         )
     return voices
 

@@ -40,7 +40,7 @@ def stitch(chunks: Sequence[ChunkDiarization], hints: SpeakerHints) -> SpeakerTi
     """Global speakers of a recording.
 
     Local voices are grouped by their embeddings, weighted by clean seconds; two voices of one
-    chunk never become one speaker. Voices without an embedding (None, NaN, zero) follow: one
+    part of a chunk never become one speaker. Voices without an embedding (None, NaN, zero) follow: one
     that talks under 3 s joins the speaker who talks nearest in time and has no other voice in
     that chunk; else it is a speaker of its own. Hints are obeyed as far as the chunks allow:
     `maximum` joins voices below the usual similarity, `minimum` keeps apart what would be one;
@@ -75,11 +75,13 @@ def _groups(voices: Sequence[LocalVoice], hints: SpeakerHints) -> Labels:
     labels: Labels = np.full(len(voices), -1)
     embedded = [row for row, voice in enumerate(voices) if voice.embedding is not None]
     if embedded:
-        chunk = np.array([voices[row].chunk_index for row in embedded])
+        apart = np.array(
+            [[voices[one].heard_beside(voices[other]) for other in embedded] for one in embedded]
+        )
         labels[embedded] = group_voices(
             np.array([voices[row].embedding for row in embedded], dtype=np.float64),
             np.array([max(voices[row].clean_s, _MIN_WEIGHT_S) for row in embedded]),
-            chunk[:, None] == chunk[None, :],
+            apart,
             threshold=SAME_SPEAKER_COSINE,
             minimum=minimum or 1,
             maximum=maximum,
@@ -102,17 +104,17 @@ def _place_unembedded(
 
 
 def _nearest_in_time(voices: Sequence[LocalVoice], labels: Labels, row: int) -> int | None:
-    """Group of another chunk only that talks nearest to a voice; None if there is none."""
+    """Group of voices heard elsewhere only that talks nearest to a voice; None if there is none."""
     voice = voices[row]
-    same_chunk = {
+    beside = {
         int(labels[other])
         for other, candidate in enumerate(voices)
-        if candidate.chunk_index == voice.chunk_index
+        if candidate.heard_beside(voice)
     }
     candidates = [
         (voice.gap_s(voices[other]), other)
         for other in range(len(voices))
-        if labels[other] >= 0 and int(labels[other]) not in same_chunk
+        if labels[other] >= 0 and int(labels[other]) not in beside
     ]
     return int(labels[min(candidates)[1]]) if candidates else None
 

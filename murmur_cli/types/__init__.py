@@ -23,6 +23,7 @@ from murmur_cli.types.recognition import (
     RejectedText,
     Segment,
     Word,
+    WordTimes,
     join_words,
 )
 from murmur_cli.types.spans import (
@@ -42,6 +43,7 @@ from murmur_cli.types.speakers import (
 from murmur_cli.types.transcript import (
     ModelIdentity,
     RunRecord,
+    SpeakersFrom,
     StageTiming,
     Status,
     Transcript,
@@ -70,6 +72,7 @@ __all__ = [
     "SpeakerHints",
     "SpeakerTimeline",
     "SpeakerTurn",
+    "SpeakersFrom",
     "StageTiming",
     "Status",
     "StitchDecision",
@@ -77,5 +80,6 @@ __all__ = [
     "Transcript",
     "Window",
     "Word",
+    "WordTimes",
     "join_words",
 ]

@@ -47,7 +47,12 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Consecutive words of one speaker."""
+    """Consecutive words of one speaker.
+
+    `local_speaker` is the number that the recogniser itself gave the speaker, None if it gives
+    none; unique in its chunk. `part` counts the answers that a chunk needed: only numbers of one
+    part are known to be different people.
+    """
 
     span: TimeSpan
     words: tuple[Word, ...]
@@ -55,6 +60,8 @@ class Segment:
     language: str | None = None
     speaker: str | None = None
     flags: tuple[Flag, ...] = ()
+    local_speaker: int | None = None
+    part: int = 0
 
     @property
     def text(self) -> str:
@@ -112,12 +119,21 @@ class RejectedText:
     reason: str
 
 
+class WordTimes(StrEnum):
+    """How the words of a chunk got their times."""
+
+    ATTENTION = "attention"
+    """From where the decoder attends to the audio."""
+    SPREAD = "spread"
+    """Spread over the speech of the segment by their letters."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkTranscript:
     """What the recogniser made of one chunk. Words are in time order, without speakers.
 
     `model` and `policy` name the recogniser and the KV policy that this chunk was decoded with.
-    `loops` counts the repetitions that were cut.
+    `loops` counts the repetitions that were cut. `word_times` says how words got their times.
     """
 
     chunk_index: int
@@ -133,3 +149,4 @@ class ChunkTranscript:
     model: str | None = None
     policy: str | None = None
     loops: int = 0
+    word_times: WordTimes = WordTimes.ATTENTION

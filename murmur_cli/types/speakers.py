@@ -26,13 +26,16 @@ class LocalSpeaker:
     """A voice found inside one chunk.
 
     `clean_s` counts seconds where it alone speaks, from which `embedding` was taken;
-    `embedding` is None when there was too little clean speech.
+    `embedding` is None when there was too little clean speech. Voices of one `part` of a chunk
+    are different people: who told them apart heard them together. A chunk that a recogniser
+    needed several answers for has several parts.
     """
 
     chunk_index: int
     local_speaker: int
     clean_s: float
     embedding: Embedding | None
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,15 @@ class ModelIdentity:
     licence: str
 
 
+class SpeakersFrom(StrEnum):
+    """Who told the speakers of a chunk apart."""
+
+    RECOGNISER = "recogniser"
+    """The recogniser itself says who speaks."""
+    DIARIZER = "diarizer"
+    """The local diarizer, by the voices."""
+
+
 class Status(StrEnum):
     """Outcome of one recording."""
 
@@ -56,7 +65,7 @@ class Transcript:
     """The whole result for one recording; what the writers get.
 
     `segments` and `turns` are sorted by start time and lie within the audio. `speakers` is in
-    order of first speech.
+    order of first speech. `speakers_from` is None without speakers.
     """
 
     session_id: str
@@ -74,6 +83,7 @@ class Transcript:
     timings: tuple[StageTiming, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    speakers_from: SpeakersFrom | None = None
 
     @property
     def words(self) -> tuple[Word, ...]:

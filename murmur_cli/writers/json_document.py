@@ -25,7 +25,7 @@ from murmur_cli.types import (
 from murmur_cli.writers import json_layout
 from murmur_cli.writers.clock import span_ms
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "1.2"
 """Major: a reader must change. Minor: keys were added."""
 
 
@@ -45,6 +45,7 @@ def document(transcript: Transcript) -> dict[str, Any]:
         "warnings": transcript.warnings,
         "notes": transcript.notes,
         "audio": _audio(transcript.facts, transcript.speech_s),
+        "speakers_from": transcript.speakers_from,
         "speakers": [_speaker(transcript, label) for label in transcript.speakers],
         "segments": [_segment(segment) for segment in transcript.segments],
         "turns": [_turn(turn) for turn in transcript.turns],
@@ -146,6 +147,8 @@ def _chunk(chunk: Chunk, made: ChunkTranscript) -> dict[str, Any]:
         "tokens": made.tokens,
         "mean_logprob": _rounded(made.mean_logprob, 4),
         "flags": made.flags,
+        "loops": made.loops,
+        "word_times": made.word_times,
         "kv": _kv(made.kv),
         "rejected": [
             {**_times(text.span), "text": text.text, "reason": text.reason}

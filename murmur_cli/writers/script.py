@@ -5,8 +5,8 @@ Only as much of Unicode's UAX #11 (width) and UAX #14 (line breaking) as subtitl
 
 import unicodedata
 
-# Scripts that set no spaces between words; lines may break between their syllables.
-_UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF))  # Thai+Lao, Myanmar, Khmer
+from murmur_cli.unspaced import is_unspaced
+
 _LEADING_VOWELS = frozenset("เแโใไເແໂໃໄ")  # Thai and Lao vowels written before their consonant
 _NEVER_FIRST = frozenset(
     "、。，．,.?!:;：；？！…‥・·ー～〜%％）)］]｝}〉》」』】〕”’\"'々ゝゞヽヾ"
@@ -45,13 +45,3 @@ def _char_width(char: str) -> int:
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
-
-
-def is_unspaced(char: str) -> bool:
-    """Whether the character is of a script that sets no spaces between words."""
-    code = ord(char)
-    if any(low <= code <= high for low, high in _UNSPACED):
-        return True
-    # Hangul is wide but sets spaces between its words.
-    wide = unicodedata.east_asian_width(char) in ("W", "F")
-    return wide and not 0xAC00 <= code <= 0xD7A3

@@ -156,7 +156,7 @@ def test_call_when_an_option_cannot_be_parsed_then_code_2_names_it_or_the_near_o
         (["--model", "whisper-tiny.en", "--language", "de"], ExitCode.USAGE, "English only"),
         (["--model", "whisper-tiny.en", "--task", "translate"], ExitCode.USAGE, "English only"),
         (["--model", "some/unknown"], ExitCode.MODEL_MISSING, "murmur models pull some/unknown"),
-        (["--model", "VibeVoice-ASR"], ExitCode.MODEL_MISSING, "not in this version"),
+        (["--model", "VibeVoice-ASR"], ExitCode.MODEL_MISSING, "pull microsoft/VibeVoice-ASR-HF"),
         (["--model", "whisper-bse"], ExitCode.MODEL_MISSING, "did you mean whisper-base?"),
         (["--model", "./nothing"], ExitCode.MODEL_MISSING, "there is no such folder"),
     ],

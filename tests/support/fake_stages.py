@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from murmur_cli.asr.base import Job, Recognised, Recognition
-from murmur_cli.diarization.base import NO_HINTS
+from murmur_cli.diarization.base import NO_HINTS, ToldTurn
 from murmur_cli.progress import ProgressHook
 from murmur_cli.types import (
     Chunk,
@@ -55,6 +55,7 @@ class SpeaksThreeWords:
     identity = IDENTITY
     precision = "exact"
     packing = None
+    names_speakers = False
 
     def open_session(self, progress: ProgressHook) -> TakesLastFirst:
         self.sessions.append(TakesLastFirst(self))
@@ -119,6 +120,9 @@ class OneVoice:
     """The same voice throughout every chunk."""
 
     identities = (IDENTITY,)
+
+    def voices(self, samples: Samples, chunk: Chunk, told: Sequence[ToldTurn]) -> ChunkDiarization:
+        raise AssertionError("the recogniser names no speakers")
 
     def diarize(
         self, samples: Samples, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS

@@ -118,8 +118,8 @@ class SpeechLlm(ABC):
         head_dim = getattr(config, "head_dim", None)
         if head_dim is None:
             head_dim = config.hidden_size // config.num_attention_heads
-        kind = LayerKind(config.num_key_value_heads, head_dim)
-        return (kind,) * config.num_hidden_layers
+        kind = LayerKind(int(config.num_key_value_heads), int(head_dim))
+        return (kind,) * int(config.num_hidden_layers)
 
     @property
     def max_positions(self) -> int:

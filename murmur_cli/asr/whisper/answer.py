@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from murmur_cli.asr.whisper.window_output import WindowOutput
-from murmur_cli.asr.whisper.window_time import WindowTime, speech_after
+from murmur_cli.asr.window_time import WindowTime, speech_after
 from murmur_cli.engine.request import StopReason
 from murmur_cli.timebase import SAMPLE_RATE_HZ, to_samples
 from murmur_cli.types import SampleSpan

@@ -52,6 +52,11 @@ class WhisperBackend:
         """Windows of 30 s."""
         return WHISPER_PACKING
 
+    @property
+    def names_speakers(self) -> bool:
+        """False: Whisper hears words only."""
+        return False
+
     def open_session(self, progress: ProgressHook) -> WhisperSession:
         """Begin to recognise; one session at a time, as it owns the decoder's arenas."""
         options = replace(self._options, language=self._fixed_language)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from murmur_cli.asr.engine_session import most_frequent
 from murmur_cli.asr.whisper.window_task import WindowTask
 from murmur_cli.types import Chunk, ChunkTranscript, KvUsage, Segment, TimeSpan
 
@@ -44,8 +45,3 @@ def chunk_transcript(
         loops=sum(task.loops for task in tasks),
         mean_logprob=sum(task.logprob_sum for task in tasks) / logprobs if logprobs else None,
     )
-
-
-def most_frequent(languages: Sequence[str | None]) -> str | None:
-    """The language of most windows; ties go to the first in the alphabet."""
-    return max(sorted(set(languages), key=str), key=languages.count) if languages else None

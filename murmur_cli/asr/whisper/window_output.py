@@ -11,9 +11,9 @@ from murmur_cli.asr.whisper.fallback import Evidence
 from murmur_cli.asr.whisper.repetition import Cut, cut_repetition
 from murmur_cli.asr.whisper.segments import TimedText, split_by_timestamps
 from murmur_cli.asr.whisper.tokens import WhisperTokens
-from murmur_cli.asr.whisper.window_time import WindowTime
 from murmur_cli.asr.whisper.word_alignment import token_starts_s
 from murmur_cli.asr.whisper.word_split import split_words
+from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.request import Finished, StopReason
 from murmur_cli.types import Flag, SampleSpan, TimeSpan, Word, join_words
 

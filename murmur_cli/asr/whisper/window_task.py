@@ -18,7 +18,7 @@ from murmur_cli.asr.whisper.fallback import TEMPERATURES
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.asr.whisper.unheard_speech import unheard_speech
 from murmur_cli.asr.whisper.window_output import HeardStretch, WindowOutput, read_output
-from murmur_cli.asr.whisper.window_time import WindowTime
+from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.request import Finished, Request, StopReason
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import (

@@ -16,7 +16,7 @@ from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
 from murmur_cli.asr.whisper.timestamp_rules import TimestampRules
 from murmur_cli.asr.whisper.tokens import WhisperTokens, load_tokens
 from murmur_cli.asr.whisper.window_output import read_output
-from murmur_cli.asr.whisper.window_time import WindowTime
+from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.decode_engine import DecodeEngine
 from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.engine.request import Finished, Request, StopReason

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from murmur_cli.asr.whisper.window_output import WindowOutput, read_output, within_speech
-from murmur_cli.asr.whisper.window_time import WindowTime
+from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.request import Finished, Loop, Request, StopReason
 from murmur_cli.types import Flag, KvUsage, SampleSpan, TimeSpan
 from support.tiny_whisper import TIMES_BEGIN, tiny_tokens

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from murmur_cli.asr.whisper.window_time import WindowTime, speech_after
+from murmur_cli.asr.window_time import WindowTime, speech_after
 from murmur_cli.types import SampleSpan, TimeSpan
 
 # One second from 1 s on, then one second from 4 s on.

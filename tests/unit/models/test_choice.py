@@ -22,7 +22,10 @@ def _folder(path: Path, model_type: str = "whisper", weights: tuple[str, ...] = 
     ("device", "reason"),
     [
         ("cpu", "the default without a CUDA device"),
-        ("cuda:0", "VibeVoice-ASR, first choice on a CUDA device, has no backend in this version"),
+        (
+            "cuda:0",
+            "until microsoft/VibeVoice-ASR-HF is fetched: murmur models pull microsoft/Vibe",
+        ),
     ],
 )
 def test_choose_when_auto_then_embedded_base_and_the_reason(device: str, reason: str) -> None:
@@ -37,8 +40,8 @@ def test_choose_when_catalogue_name_then_its_case_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("name", ["VibeVoice-ASR", "microsoft/VibeVoice-ASR-HF"])
-def test_choose_when_speech_llm_then_error_says_not_in_this_version(name: str) -> None:
-    with pytest.raises(ModelError, match="SpeechLLM backends are not in this version"):
+def test_choose_when_speech_llm_is_not_cached_then_error_names_the_cure(name: str) -> None:
+    with pytest.raises(ModelError, match="murmur models pull microsoft/VibeVoice-ASR-HF"):
         choose_model(name, "cuda:0")
 
 
@@ -61,7 +64,7 @@ def test_choose_when_hub_model_is_not_cached_then_error_names_cache_and_cure() -
 def test_choose_when_folder_holds_a_whisper_then_it_is_taken(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "mine")
     choice = choose_model(str(folder), "cpu")
-    assert (choice.kind, choice.location) == (ModelKind.TRANSFORMERS_WHISPER, folder)
+    assert (choice.kind, choice.location) == (ModelKind.FOLDER, folder)
 
 
 def test_choose_when_folder_is_relative_then_it_is_taken(

@@ -1,4 +1,4 @@
-"""Whisper from any folder that transformers wrote: one of the user's, or one of the hub's cache."""
+"""A model from any folder that transformers wrote: one of the user's, or of the hub's cache."""
 
 from __future__ import annotations
 
@@ -8,17 +8,34 @@ from pathlib import Path
 
 from murmur_cli.errors import ModelError
 from murmur_cli.models.checksum import sha256_of_file
-from murmur_cli.models.embedded_whisper import WhisperFolder
+from murmur_cli.models.embedded_whisper import ModelFolder
 from murmur_cli.types import ModelIdentity
 
-NEEDED_FILES = ("config.json", "generation_config.json", "tokenizer.json")
+WHISPER_TYPE = "whisper"
+
+SPEECH_LLM_TYPES = {
+    "vibevoice_asr": "VibeVoice-ASR",
+    "voxtral": "Voxtral",
+    "qwen2_5_omni": "Qwen2.5-Omni",
+    "qwen3_omni_moe": "Qwen3-Omni",
+    "gemma4": "Gemma 4",
+    "qwen3_asr": "Qwen3-ASR",
+    "granite_speech": "Granite Speech",
+}
+"""`model_type` of a SpeechLLM's config.json -> its name for people."""
+
+NEEDED_FILES = {
+    WHISPER_TYPE: ("config.json", "generation_config.json", "tokenizer.json"),
+    "voxtral": ("config.json", "tekken.json"),
+}
+"""For the other types: config.json and tokenizer.json."""
 
 
-def check_whisper_folder(name: str, folder: Path) -> None:
-    """Make sure that `folder` holds a Whisper that can be loaded; weights are not read.
+def model_type_of(name: str, folder: Path) -> str:
+    """`model_type` of a folder's config.json, if it is one that Murmur runs.
 
     Raises:
-        ModelError: a file is missing or unreadable, or the model is of another type.
+        ModelError: there is no such file, it cannot be read, or the type is another.
     """
     if not (folder / "config.json").is_file():
         raise ModelError(f"{name}: {folder} has no config.json, so it is no model folder")
@@ -26,12 +43,24 @@ def check_whisper_folder(name: str, folder: Path) -> None:
         model_type = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{name}: {folder / 'config.json'} cannot be read: {error}") from error
-    if model_type != "whisper":
+    if model_type != WHISPER_TYPE and model_type not in SPEECH_LLM_TYPES:
+        known = ", ".join(["Whisper", *SPEECH_LLM_TYPES.values()])
         raise ModelError(
             f"{name}: models of type {model_type!r} are not supported in this version; "
-            "supported is any transformers Whisper (see: murmur models)"
+            f"supported are {known} (see: murmur models)"
         )
-    missing = [file for file in NEEDED_FILES if not (folder / file).is_file()]
+    return str(model_type)
+
+
+def check_model_folder(name: str, folder: Path) -> str:
+    """Make sure that `folder` holds a model that can be loaded, weights unread; its type.
+
+    Raises:
+        ModelError: a file is missing or unreadable, or the model is of another type.
+    """
+    model_type = model_type_of(name, folder)
+    needed = NEEDED_FILES.get(model_type, ("config.json", "tokenizer.json"))
+    missing = [file for file in needed if not (folder / file).is_file()]
     if missing:
         raise ModelError(
             f"{name}: {folder} lacks {', '.join(missing)}; save the model and its processor with "
@@ -42,6 +71,7 @@ def check_whisper_folder(name: str, folder: Path) -> None:
             f"{name}: {folder} has no *.safetensors; save it with save_pretrained, or fetch it "
             "anew: murmur models pull"
         )
+    return model_type
 
 
 def weight_files(folder: Path) -> tuple[Path, ...]:
@@ -50,19 +80,19 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
     return (single,) if single.is_file() else tuple(sorted(folder.glob("model-*.safetensors")))
 
 
-def local_whisper(name: str, folder: Path) -> WhisperFolder:
+def local_model(name: str, folder: Path) -> ModelFolder:
     """A checked folder with the identity of its weights.
 
     One file: its SHA-256. Shards: the SHA-256 of their digests (hex, one a line, by name).
 
     Raises:
-        ModelError: as `check_whisper_folder`, or a weight file cannot be read.
+        ModelError: as `check_model_folder`, or a weight file cannot be read.
     """
-    check_whisper_folder(name, folder)
+    check_model_folder(name, folder)
     try:
         digests = [sha256_of_file(path) for path in weight_files(folder)]
     except OSError as error:
         raise ModelError(f"{name}: weights in {folder} cannot be read: {error}") from error
     if len(digests) > 1:
         digests = [hashlib.sha256("\n".join(digests).encode()).hexdigest()]
-    return WhisperFolder(folder, ModelIdentity(name, str(folder), digests[0], "as its source says"))
+    return ModelFolder(folder, ModelIdentity(name, str(folder), digests[0], "as its source says"))

@@ -1,0 +1,77 @@
+"""A SpeechLLM's folder -> a backend that is ready to transcribe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from transformers.utils import logging as transformers_logging
+
+from murmur_cli.asr.speech_llm.backend import SpeechLlmBackend
+from murmur_cli.asr.speech_llm.families.registry import family_of
+from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
+from murmur_cli.engine.policies.registry import build_policy
+from murmur_cli.errors import ModelError, UsageError
+from murmur_cli.settings import Precision
+from murmur_cli.types import ModelIdentity
+
+
+def load_speech_llm(
+    folder: Path,
+    model_type: str,
+    identity: ModelIdentity,
+    *,
+    device: str,
+    evict: str,
+    evict_options: dict[str, str],
+    options: SpeechLlmOptions,
+    precision: Precision = Precision.EXACT,
+) -> SpeechLlmBackend:
+    """Load a SpeechLLM from a local folder that transformers wrote; nothing is fetched.
+
+    Weights are bfloat16, as they are published, unless the precision is float32.
+
+    Raises:
+        ModelError: the folder does not hold a model of that type that transformers can read, or
+            a package that the model needs is missing.
+        UsageError: the policy or its options are wrong, or the model lacks what is asked.
+    """
+    family_type = family_of(model_type)
+    traits = family_type.traits
+    check_ask(model_type, options)
+    policy = build_policy(evict, evict_options, traits.rates(options.max_audio_s))
+    dtype = torch.float32 if precision is Precision.FLOAT32 else torch.bfloat16
+    # The console is ours: a bar of the library's own would break into it.
+    transformers_logging.disable_progress_bar()
+    try:
+        family = family_type.load(folder, dtype=dtype, device_map=device)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"model folder {folder}: cannot load as {traits.label}: {line}") from None
+    except ImportError as error:
+        raise ModelError(f"{traits.label} needs a package that is not there: {error}") from None
+    return SpeechLlmBackend(family, identity, policy, options)
+
+
+def check_ask(model_type: str, options: SpeechLlmOptions) -> None:
+    """Reject what the family cannot do; loads no weights.
+
+    Raises:
+        UsageError: no such task, no place for context, no way to name the language, or audio
+            longer than the model is meant for.
+    """
+    traits = family_of(model_type).traits
+    if options.task not in traits.tasks:
+        raise UsageError(f"--task {options.task}: {traits.label} knows {', '.join(traits.tasks)}")
+    if options.context and not traits.takes_context:
+        raise UsageError(f"--prompt, --hotwords-file: {traits.label} takes no context")
+    if options.language is not None and not traits.takes_language:
+        raise UsageError(
+            f"--language {options.language}: {traits.label} finds the language itself; leave it out"
+        )
+    if options.max_audio_s > traits.max_chunk_s:
+        raise UsageError(
+            f"--chunk {options.max_audio_s:g}: {traits.label} is meant for at most "
+            f"{traits.max_chunk_s:g} seconds"
+        )

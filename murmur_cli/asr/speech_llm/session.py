@@ -1,0 +1,134 @@
+"""Chunks of many recordings through one engine, one request for a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from murmur_cli.asr.base import Job, Recognition
+from murmur_cli.asr.engine_session import EngineSession, OpenJob, most_frequent
+from murmur_cli.asr.speech_llm.chunk_task import ChunkTask
+from murmur_cli.asr.speech_llm.decoder import SpeechLlmDecoder
+from murmur_cli.asr.speech_llm.family import Ask, SpeechLlm
+from murmur_cli.asr.speech_llm.token_rule import FamilyRule
+from murmur_cli.engine.decode_engine import DecodeEngine
+from murmur_cli.engine.memory_plan import RequestLimits
+from murmur_cli.engine.policies.base import EvictionPolicy
+from murmur_cli.engine.request import Finished, Request
+from murmur_cli.progress import ProgressHook
+from murmur_cli.types import Chunk, ChunkTranscript, Segment, WordTimes
+
+SPARE_PROMPT_TOKENS = 16
+"""A prompt may name the seconds of its audio; longer numbers take more tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechLlmOptions:
+    """What is asked of the model.
+
+    Attributes:
+        language: code, None to leave it to the model.
+        task: 'transcribe' or 'translate'.
+        context: names and terms that may be spoken.
+        slots: of the engine.
+        max_audio_s: longest audio of one request.
+    """
+
+    language: str | None
+    task: str
+    context: str
+    slots: int
+    max_audio_s: float
+
+
+class SpeechLlmSession(EngineSession[ChunkTask]):
+    """Every chunk is a task of one engine."""
+
+    def __init__(
+        self,
+        decoder: SpeechLlmDecoder,
+        family: SpeechLlm,
+        model: str,
+        policy: EvictionPolicy,
+        options: SpeechLlmOptions,
+        progress: ProgressHook,
+    ) -> None:
+        self._family = family
+        self._model = model
+        self._policy = policy
+        self._ask = Ask(options.max_audio_s, options.language, options.task, options.context)
+        guard = family.traits.guard
+        rate = family.traits.max_output_tokens_per_s
+        self._max_new_tokens = guard.free_tokens + round(rate * options.max_audio_s)
+        prompt = family.prompt(self._ask)
+        engine = DecodeEngine(
+            decoder,
+            policy,
+            FamilyRule(family),
+            options.slots,
+            guard=guard,
+            limits=RequestLimits(
+                len(prompt.before) + len(prompt.after) + SPARE_PROMPT_TOKENS, self._max_new_tokens
+            ),
+            warn=self.note,
+        )
+        super().__init__(engine, progress)
+
+    def _begin(self, job: Job) -> tuple[list[ChunkTask], list[Request]]:
+        tasks = [
+            ChunkTask(
+                name=f"{job.recording} chunk {chunk.index}",
+                chunk=chunk,
+                samples=job.samples,
+                family=self._family,
+                ask=self._ask,
+                max_new_tokens=self._max_new_tokens,
+            )
+            for chunk in job.chunks
+        ]
+        return tasks, [task.first_request() for task in tasks]
+
+    def _follow_up(self, task: ChunkTask, finished: Finished) -> Request | None:
+        return task.take(finished)
+
+    def _recognition(self, opened: OpenJob[ChunkTask]) -> Recognition:
+        languages = [language for task in opened.tasks for language in task.languages]
+        of_chunk = {task.chunk.index: task for task in opened.tasks}
+        return Recognition(
+            tuple(self._transcript(chunk, of_chunk[chunk.index]) for chunk in opened.job.chunks),
+            most_frequent(languages) if languages else self._ask.language,
+            opened.wall_s,
+            tuple(opened.notes),
+        )
+
+    def _transcript(self, chunk: Chunk, task: ChunkTask) -> ChunkTranscript:
+        return ChunkTranscript(
+            chunk_index=chunk.index,
+            segments=_numbered(task.segments),
+            language=most_frequent(task.languages) if task.languages else self._ask.language,
+            requests=task.requests,
+            tokens=task.tokens,
+            flags=tuple(task.flags),
+            kv=task.kv,
+            rejected=tuple(task.rejected),
+            untranscribed=tuple(task.untranscribed),
+            mean_logprob=sum(task.logprobs) / len(task.logprobs) if task.logprobs else None,
+            model=self._model,
+            policy=self._policy.name,
+            loops=task.loops,
+            word_times=WordTimes.SPREAD,
+        )
+
+
+def _numbered(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Segments whose local speakers are numbered through all answers, by first speech."""
+    number: dict[tuple[int, int], int] = {}
+    return tuple(
+        segment
+        if segment.local_speaker is None
+        else replace(
+            segment,
+            local_speaker=number.setdefault((segment.part, segment.local_speaker), len(number)),
+        )
+        for segment in segments
+    )
