@@ -48,7 +48,7 @@ class ReluConvolution:
         taps = torch.tensor(TAPS, dtype=torch.float64)
         # (point, half of the outputs, band, channel, output)
         points = torch.einsum("pt,octb->pbco", taps, affine.weight.double())
-        halves = points.unflatten(-1, (CHANNELS // PAIR, PAIR)).permute(0, 3, 1, 2, 4)
+        halves = points.view(*points.shape[:3], CHANNELS // PAIR, PAIR).permute(0, 3, 1, 2, 4)
         self._weights = halves.float().contiguous()
 
     def __call__(self, image: Tensor, added: Tensor | None = None) -> Tensor:
