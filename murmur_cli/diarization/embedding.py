@@ -19,10 +19,10 @@ from murmur_cli.types import Embedding
 if TYPE_CHECKING:
     from torch import Tensor
 
-LENGTHS_FRAMES = (40, 60, 80, 100, 130, 160, 200)
+LENGTHS_FRAMES = (40, 60, 80, 100, 130, 160)
 """Lengths in 10 ms frames that are embedded. Of a stretch the middle is taken, as long as the
-list allows, so that stretches of like length run as one batch without padding. Beyond 2 s more
-of a stretch cost time and did not change a decision on real recordings."""
+list allows, so that stretches of like length run as one batch without padding. Beyond 1.6 s more
+of a stretch cost time and did not change an error rate on real recordings by more than .1."""
 
 _BATCH_FRAMES = 800
 """What goes through the network together: enough to fill a core, little enough for its cache."""
