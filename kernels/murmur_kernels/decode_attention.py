@@ -140,8 +140,15 @@ def _on_device(
         width = keys.shape[2] if at_entries else selection.terms_bound(keys.shape[2])
         probabilities = torch.empty(rows, heads, width, device=query.device)
     triton_attention(
-        *(query, keys, values, selection, scale),
-        **{"out": out, "lse": lse, "probabilities": probabilities, "at_entries": at_entries},
+        query,
+        keys,
+        values,
+        selection,
+        scale,
+        out=out,
+        lse=lse,
+        probabilities=probabilities,
+        at_entries=at_entries,
     )
     if probabilities is not None and list(probe_heads) != list(range(heads)):
         # Not by a list as index, which would have to be copied to the device first.

@@ -39,12 +39,13 @@ def decode_attention_reference(
     """Same arguments as the op, computed in float64 from the given (rounded) inputs."""
     rows, heads, dim = query.shape
     kv_heads, capacity = keys.shape[1:3]
-    like = {"dtype": torch.float64, "device": query.device}
-    out, absolute = torch.zeros(rows, heads, dim, **like), torch.zeros(rows, heads, dim, **like)
-    log_sum_exp = torch.full((rows, heads), -torch.inf, **like)
-    magnitude = torch.zeros(rows, heads, **like)
-    probabilities = torch.zeros(rows, heads, selection.terms_bound(capacity), **like)
-    entries = [[selected_entries(selection, row, h) for h in range(kv_heads)] for row in range(rows)]
+    out, absolute = query.new_zeros(2, rows, heads, dim, dtype=torch.float64)
+    magnitude = out.new_zeros(rows, heads)
+    log_sum_exp = torch.full_like(magnitude, -torch.inf)
+    probabilities = out.new_zeros(rows, heads, selection.terms_bound(capacity))
+    entries = [
+        [selected_entries(selection, row, h) for h in range(kv_heads)] for row in range(rows)
+    ]
     for row in range(rows):
         for head in range(heads):
             kv_head = head // (heads // kv_heads)
@@ -52,8 +53,8 @@ def decode_attention_reference(
             if listed:
                 k, v = keys[slot, kv_head, listed].double(), values[slot, kv_head, listed].double()
             else:  # the slot of a row that selects nothing need not exist
-                k, v = torch.zeros(0, dim, **like), torch.zeros(0, dim, **like)
-            log_counts = torch.zeros(len(listed), **like)
+                k, v = out.new_zeros(2, 0, dim)
+            log_counts = out.new_zeros(len(listed))
             if selection.summaries is not None and selection.active[row]:
                 means = selection.summaries
                 number = int(means.counts[row, kv_head])

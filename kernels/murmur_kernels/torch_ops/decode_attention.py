@@ -202,12 +202,12 @@ def _runs(slots: Sequence[int], ranges: Sequence[Ranges]) -> list[tuple[int, int
 def _first(counts: torch.Tensor) -> torch.Tensor:
     """(rows, kv_heads, largest count) bool: the first of each."""
     largest = int(counts.max()) if counts.numel() else 0
-    return torch.arange(largest) < counts[..., None]
+    return counts[..., None] > torch.arange(largest)
 
 
 def _range_entries(ranges: torch.Tensor, counts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Entries of the first ranges of each KV head (rows, kv_heads, entries), and which are."""
-    known_ranges = torch.arange(ranges.shape[2]) < counts[..., None]
+    known_ranges = counts[..., None] > torch.arange(ranges.shape[2])
     start, end = ranges.long().unbind(dim=3)
     upto = torch.where(known_ranges, end - start, 0).cumsum(dim=2)
     known = _first(upto[:, :, -1] if ranges.shape[2] else torch.zeros_like(counts))
@@ -231,7 +231,7 @@ def _gathered_part(
     row, head, _ = known.nonzero(as_tuple=True)
     listed = entries[known]
     capacity = keys.shape[2]
-    if len(listed) and not (0 <= int(listed.min()) and int(listed.max()) < capacity):
+    if len(listed) and not (int(listed.min()) >= 0 and int(listed.max()) < capacity):
         raise ValueError(f"an entry listed per KV head is outside the arena's 0 to {capacity - 1}")
     where = (slots.long()[row], head, listed)
     copies = [torch.zeros(*known.shape, query.shape[3]) for _ in range(2)]
