@@ -15,6 +15,7 @@ from murmur_kernels.ranges import Ranges, StepRanges, step_ranges
 from murmur_kernels.score_accumulate import score_accumulate
 from murmur_kernels.selection import Selection, Summaries
 from murmur_kernels.topk_select import topk_select
+from murmur_kernels.two_means import two_means
 
 __all__ = [
     "Attended",
@@ -33,4 +34,5 @@ __all__ = [
     "score_accumulate",
     "step_ranges",
     "topk_select",
+    "two_means",
 ]
