@@ -10,7 +10,6 @@ from murmur_cli.asr.base import AsrBackend
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING, WHISPER_RATES
 from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.policies.registry import build_policy, check_policy_name
-from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings
@@ -53,15 +52,16 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
 
         check_ask(choice.model_type, _speech_llm_options(settings))
         return
-    if settings.context:
-        raise UsageError("--prompt, --hotwords-file: Whisper takes no context in this version")
-    asks_nothing = settings.language is None and settings.task == "transcribe"
+    asks_nothing = (
+        settings.language is None and settings.task == "transcribe" and not settings.context
+    )
     if asks_nothing or not choice.location.is_dir():
         return
     from murmur_cli.asr.whisper.tokens import load_tokens
 
     tokens = load_tokens(choice.location)
-    tokens.prompt(settings.language or next(iter(tokens.languages), None), settings.task)
+    any_language = settings.language or next(iter(tokens.languages), None)
+    tokens.prompt(any_language, settings.task, settings.context)
 
 
 def recogniser_for(
@@ -89,7 +89,9 @@ def _load_whisper(
         precision=settings.precision,
         evict=settings.evict,
         evict_options=settings.evict_options,
-        options=WhisperOptions(settings.language, settings.task, settings.batch_size),
+        options=WhisperOptions(
+            settings.language, settings.task, settings.batch_size, settings.context
+        ),
     )
 
 

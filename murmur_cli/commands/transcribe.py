@@ -76,6 +76,14 @@ def transcribe_command(
         str,
         typer.Option(help="transcribe, or translate (to English).", rich_help_panel=MODEL),
     ] = "transcribe",
+    prompt: Annotated[
+        str,
+        typer.Option(help="Text with names and terms that may be spoken.", rich_help_panel=MODEL),
+    ] = "",
+    hotwords_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Names and terms, one a line.", rich_help_panel=MODEL),
+    ] = None,
     precision: Annotated[
         str,
         typer.Option(
@@ -161,6 +169,7 @@ def transcribe_command(
         batch_size=batch_size,
         language=language.strip().lower() if language is not None else None,
         task=task,
+        context=_context(prompt, hotwords_file),
         precision=parse_precision(precision),
         diarize=diarize,
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
@@ -259,6 +268,22 @@ def _chunk_seconds(text: str) -> float | None:
         return float(text)
     except ValueError:
         raise UsageError(f"--chunk {text}: give seconds or 'auto'") from None
+
+
+def _context(prompt: str, hotwords_file: Path | None) -> str:
+    """The prompt, then the words of the file, apart by commas."""
+    parts = [" ".join(prompt.split())]
+    if hotwords_file is not None:
+        try:
+            lines = hotwords_file.read_text(encoding="utf-8-sig").splitlines()
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise UsageError(f"--hotwords-file {hotwords_file}: {reason}") from None
+        except UnicodeDecodeError:
+            raise UsageError(f"--hotwords-file {hotwords_file}: not text in UTF-8") from None
+        words = [" ".join(line.split()) for line in lines]
+        parts.append(", ".join(word for word in words if word and not word.startswith("#")))
+    return " ".join(part for part in parts if part)
 
 
 def _key_values(pairs: Sequence[str]) -> dict[str, str]:

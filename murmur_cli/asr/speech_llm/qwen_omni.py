@@ -24,6 +24,7 @@ import torch
 
 from murmur_cli.asr.speech_llm.family import Ask, PromptTokens, SpeechLlm, SpokenOutput
 from murmur_cli.asr.speech_llm.plain_text import plain_text
+from murmur_cli.asr.speech_llm.pretrained import pretrained
 from murmur_cli.errors import ModelError, UsageError
 
 TURN_BEGIN, TURN_END = "<|im_start|>", "<|im_end|>"
@@ -67,11 +68,9 @@ class QwenOmni(SpeechLlm):
                     f"{cls.traits.label} needs the tokenizer it was published with"
                 )
         extractor = WhisperFeatureExtractor.from_pretrained(folder, local_files_only=True)
-        model = cls.thinker_type().from_pretrained(
-            folder, dtype=dtype, device_map=device_map, local_files_only=True
-        )
+        model = pretrained(cls.thinker_type(), folder, dtype=dtype, device_map=device_map)
         model.model.visual = None  # Nothing is looked at; its memory goes to the rows.
-        return cls(model.eval(), tokenizer, extractor)
+        return cls(model, tokenizer, extractor)
 
     @property
     def text_model(self) -> Any:

@@ -30,7 +30,8 @@ class WhisperBackend:
         self._decoder = decoder
         self._policy = policy
         # Fails now, not after minutes, when the model does not know the language or task.
-        tokens.prompt(self._fixed_language or next(iter(tokens.languages), None), options.task)
+        any_language = self._fixed_language or next(iter(tokens.languages), None)
+        tokens.prompt(any_language, options.task, options.context)
 
     @property
     def identity(self) -> ModelIdentity:

@@ -245,7 +245,10 @@ class WhisperDecoder:
             )
         )
         hidden = hidden.view(len(slots), length, -1)
-        first = torch.softmax(self._logits(hidden[:, 0]), dim=1)
+        # What was said before, if anything, stands before the start of the transcript.
+        start = prompts[0].index(self._tokens.start)
+        assert all(prompt[start] == self._tokens.start for prompt in prompts), prompts
+        first = torch.softmax(self._logits(hidden[:, start]), dim=1)
         return PrefillOutput(
             self._logits(hidden[:, -1]),
             tuple(first[:, self._tokens.no_speech].tolist()),

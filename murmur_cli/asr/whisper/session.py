@@ -25,11 +25,16 @@ from murmur_cli.progress import ProgressHook
 
 @dataclass(frozen=True, slots=True)
 class WhisperOptions:
-    """language: code, None to detect. task: 'transcribe' or 'translate'. slots: of the engine."""
+    """What is asked of the model.
+
+    language: code, None to detect. task: 'transcribe' or 'translate'. slots: of the engine.
+    context: names and terms that may be spoken.
+    """
 
     language: str | None
     task: str
     slots: int
+    context: str = ""
 
 
 class WhisperSession(EngineSession[WindowTask]):
@@ -115,4 +120,4 @@ class WhisperSession(EngineSession[WindowTask]):
         )
 
     def _prompt(self, language: str | None) -> tuple[int, ...]:
-        return self._tokens.prompt(language, self._options.task)
+        return self._tokens.prompt(language, self._options.task, self._options.context)

@@ -16,6 +16,11 @@ TIMESTAMP_STEP_S = 0.02
 
 TOKENIZER_FILE = "tokenizer.json"
 FACTS_FILE = "generation_config.json"
+BEFORE = "<|startofprev|>"
+"""Opens the text that is said to come before the audio."""
+
+MAX_CONTEXT_TOKENS = 220
+"""With these, the prompt's own and an answer of full length a row has all 448 positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,34 @@ class WhisperTokens:
         """Whether the model knows languages and tasks."""
         return bool(self.languages)
 
-    def prompt(self, language: str | None, task: str) -> tuple[int, ...]:
+    def prompt(self, language: str | None, task: str, context: str = "") -> tuple[int, ...]:
         """Start of transcript, language and task; timestamps are on.
 
+        `context` stands before it, as if it had been said: names and terms in it are the
+        likelier spellings.
+
         Raises:
-            UsageError: the model does not know the language or the task.
+            UsageError: the model does not know the language or the task, or the context is too
+                long.
         """
+        return (*self._said_before(context), *self._opening(language, task))
+
+    def _said_before(self, context: str) -> tuple[int, ...]:
+        text = " ".join(context.split())
+        if not text:
+            return ()
+        opening = self.tokenizer.token_to_id(BEFORE)
+        if opening is None:
+            raise UsageError(f"--prompt: this model takes none, it has no token {BEFORE}")
+        ids = self.tokenizer.encode(" " + text, add_special_tokens=False).ids
+        if len(ids) > MAX_CONTEXT_TOKENS:
+            raise UsageError(
+                f"--prompt and --hotwords-file: {len(ids)} tokens, Whisper takes at most "
+                f"{MAX_CONTEXT_TOKENS}; leave out what is least likely to be said"
+            )
+        return (opening, *ids)
+
+    def _opening(self, language: str | None, task: str) -> tuple[int, ...]:
         if not self.is_multilingual:
             if language not in (None, "en") or task != "transcribe":
                 raise UsageError(

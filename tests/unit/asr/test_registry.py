@@ -39,7 +39,6 @@ def test_check_when_policy_suits_a_speech_llm_then_accepted(name: str) -> None:
         (WHISPER, {"evict": "output", "evict_options": {"window": "many"}}, "not a value of type"),
         (WHISPER, {"evict": "output", "evict_options": {"window": "0"}}, "give 1 or more"),
         (WHISPER, {"evict": "streaming"}, "no order of recency; use output, speech or align"),
-        (WHISPER, {"context": "Murmur"}, "Whisper takes no context"),
         (VIBEVOICE, {"evict": "align"}, "no heads of this model are known to follow"),
         (VIBEVOICE, {"task": "translate"}, "VibeVoice-ASR knows transcribe"),
         (VIBEVOICE, {"language": "en"}, "finds the language itself; leave it out"),

@@ -111,3 +111,29 @@ def test_load_when_whisper_base_then_openais_ids(whisper_base_folder: Path) -> N
     assert len(tokens.languages) == 99
     assert tokens.prompt("zh", "translate") == (50258, 50260, 50358)
     assert set(range(50258, 50364)) <= set(tokens.suppressed)
+
+
+@pytest.mark.embedded
+def test_prompt_when_context_then_it_stands_before_the_transcript(
+    whisper_base_folder: Path,
+) -> None:
+    """`<|startofprev|>` and the text with a space before it (openai/whisper, decoding.py)."""
+    tokens = load_tokens(whisper_base_folder)
+    prompt = tokens.prompt("en", "transcribe", "Murmur,\n  VoxZip")
+    assert prompt[0] == 50361
+    assert tokens.decode(list(prompt[1:-3])) == " Murmur, VoxZip"
+    assert prompt[-3:] == tokens.prompt("en", "transcribe")
+    assert tokens.prompt("en", "transcribe", " \n") == prompt[-3:]
+
+
+@pytest.mark.embedded
+def test_prompt_when_context_is_too_long_then_usage_error(whisper_base_folder: Path) -> None:
+    tokens = load_tokens(whisper_base_folder)
+    tokens.prompt("en", "transcribe", "name " * 220)
+    with pytest.raises(UsageError, match="221 tokens, Whisper takes at most 220"):
+        tokens.prompt("en", "transcribe", "name " * 221)
+
+
+def test_prompt_when_vocabulary_has_no_opening_for_context_then_usage_error() -> None:
+    with pytest.raises(UsageError, match="takes none"):
+        tiny_tokens().prompt("de", "translate", "name")

@@ -18,6 +18,7 @@ import torch
 
 from murmur_cli.asr.speech_llm.family import Ask, PromptTokens, SpeechLlm, SpokenOutput
 from murmur_cli.asr.speech_llm.plain_text import plain_text
+from murmur_cli.asr.speech_llm.pretrained import pretrained
 from murmur_cli.asr.speech_llm.traits import SpeechLlmTraits
 from murmur_cli.errors import ModelError, UsageError
 
@@ -68,10 +69,10 @@ class Voxtral(SpeechLlm):
 
         tokenizer = load_tokenizer(folder)
         extractor = WhisperFeatureExtractor.from_pretrained(folder, local_files_only=True)
-        model = VoxtralForConditionalGeneration.from_pretrained(
-            folder, dtype=dtype, device_map=device_map, local_files_only=True
+        model = pretrained(
+            VoxtralForConditionalGeneration, folder, dtype=dtype, device_map=device_map
         )
-        return cls(model.eval(), tokenizer, extractor)
+        return cls(model, tokenizer, extractor)
 
     @property
     def text_model(self) -> Any:
