@@ -86,11 +86,13 @@ def _accumulate(
         received = tl.zeros((BLOCK_ENTRIES,), tl.float32)
         for member in tl.static_range(GROUP):
             query_head = head * GROUP + member
-            at = query + row * stride_q_row + t * stride_q_query + query_head * stride_q_head
-            q = tl.load(at + dim * stride_q_dim, mask=dim < head_dim, other=0.0).to(tl.float32)
+            at_query = query + row * stride_q_row + t * stride_q_query + query_head * stride_q_head
+            q = tl.load(at_query + dim * stride_q_dim, mask=dim < head_dim, other=0.0).to(
+                tl.float32
+            )
             logits = tl.sum(k * q[None, :], axis=1) * scale
-            at = lse + row * stride_l_row + t * stride_l_query + query_head * stride_l_head
-            seen = tl.exp(logits - tl.load(at))
+            at_lse = lse + row * stride_l_row + t * stride_l_query + query_head * stride_l_head
+            seen = tl.exp(logits - tl.load(at_lse))
             if REDUCE == 2:
                 received = tl.maximum(received, seen)
             elif REDUCE == 1:
