@@ -197,7 +197,7 @@ def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:
     """Say on standard error what was not scored, not used or found by another name."""
     console = stderr_console()
     for file in hypotheses.unreadable:
-        console.print(f"failed: {file.reason}")
+        console.print(f"failed: {shown(file.reason)}")
     for session in board.sessions:
         if (remark := _remark(session)) is not None:
             console.print(f"{shown(session.session_id)}: {remark}")
@@ -234,7 +234,10 @@ def _print(board: Scoreboard, report_format: str, *, by_speaker: bool) -> None:
     from murmur_cli.scoring.score_document import score_csv, score_json
 
     if report_format == "table":
-        print_scoreboard(stdout_console(), board, with_speakers=by_speaker)
+        console = stdout_console()
+        with console.capture() as captured:
+            print_scoreboard(console, board, with_speakers=by_speaker)
+        print_data(captured.get())
     else:
         render = score_json if report_format == "json" else score_csv
         print_data(render(board))

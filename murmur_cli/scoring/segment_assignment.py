@@ -16,7 +16,7 @@ from murmur_cli.scoring.streams import SpokenWords, Stream, by_speaker, seglst, 
 from murmur_cli.scoring.word_score import WordScore
 
 MEETEVAL_MOST_SPEAKERS = 10
-_MOST_EXACT_CELLS = 10**7
+_MOST_EXACT_CELLS = 5 * 10**7
 """Cells of the exact search's table, about a second."""
 
 EXACT = "MeetEval, exact"

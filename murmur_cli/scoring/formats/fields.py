@@ -15,6 +15,17 @@ def decoded(name: str) -> str:
     return unquote(name, errors="surrogateescape")
 
 
+def name_in(value: object) -> str | None:
+    """A name of a JSON document; None if nobody is named.
+
+    Raises:
+        RecordingError: not a text.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    raise RecordingError(f"'{value}' is no name")
+
+
 def data_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines with their numbers from 1; blank ones and comments (';') left out."""
     # Not splitlines: it also breaks at characters that may stand in a text.
@@ -60,6 +71,8 @@ def seconds(value: object) -> float:
 def _checked(start_s: float, end_s: float) -> TimeSpan:
     if start_s < 0:
         raise RecordingError(f"starts at {start_s:g} s, before the recording does")
+    if not math.isfinite(end_s):
+        raise RecordingError("ends after the largest number")
     if end_s < start_s:
         raise RecordingError(f"ends at {end_s:g} s, before its start at {start_s:g} s")
     return TimeSpan(start_s, end_s)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from murmur_cli.errors import RecordingError
-from murmur_cli.scoring.formats.fields import span_of
+from murmur_cli.scoring.formats.fields import name_in, span_of
 from murmur_cli.scoring.formats.json_text import parse_json
 from murmur_cli.scoring.material import FileContent, Utterance
 
@@ -24,23 +24,17 @@ def read(text: str, stem: str) -> FileContent:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict) or not isinstance(row.get("words"), str):
             raise RecordingError(f"segment {number} has no text under 'words'")
-        session = sessions[_name(row.get("session_id"), number) or stem]
-        if row["words"].strip():
-            session.append(_utterance(row, number))
+        try:
+            session = sessions[name_in(row.get("session_id")) or stem]
+            if row["words"].strip():
+                session.append(_utterance(row))
+        except RecordingError as error:
+            raise RecordingError(f"segment {number}: {error}") from None
     return FileContent(
         utterances={name: tuple(found) for name, found in sessions.items()} or {stem: ()}
     )
 
 
-def _utterance(row: dict[str, Any], number: int) -> Utterance:
-    try:
-        span = span_of(row.get("start_time"), row.get("end_time"))
-    except RecordingError as error:
-        raise RecordingError(f"segment {number} {error}") from None
-    return Utterance(span, _name(row.get("speaker"), number), row["words"])
-
-
-def _name(value: object, number: int) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise RecordingError(f"segment {number}: '{value}' is no name")
+def _utterance(row: dict[str, Any]) -> Utterance:
+    span = span_of(row.get("start_time"), row.get("end_time"))
+    return Utterance(span, name_in(row.get("speaker")), row["words"])

@@ -13,7 +13,7 @@ from murmur_cli.scoring.formats.fields import span_of
 from murmur_cli.scoring.material import FileContent, Utterance
 from murmur_cli.types import TimeSpan
 
-_CLOCK = r"(?:(\d+):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
+_CLOCK = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"^\s*{_CLOCK}\s*-->\s*{_CLOCK}(?:\s.*)?$")
 _VOICE = re.compile(r"^<v(?:\.\S+)?\s+([^>]+)>")
 _NAMED = re.compile(r"^\u2068?(SPEAKER_\d+)\u2069?:(?:\s+|$)")

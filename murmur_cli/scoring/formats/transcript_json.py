@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from murmur_cli.errors import RecordingError
-from murmur_cli.scoring.formats.fields import span_of
+from murmur_cli.scoring.formats.fields import name_in, span_of
 from murmur_cli.scoring.formats.json_text import parse_json
 from murmur_cli.scoring.material import FileContent, Utterance
 from murmur_cli.types import SpeakerTurn, TimeSpan
+from murmur_cli.writers.field import UNKNOWN_SPEAKER
 
 _VERSION = "1."
 
@@ -31,13 +32,16 @@ def read(text: str, stem: str) -> FileContent:
     if not str(version).startswith(_VERSION):
         raise RecordingError(f"schema version {version} is not known; this program reads 1.x")
     try:
-        session = document["session_id"] or stem
+        session = name_in(document["session_id"]) or stem
         utterances = tuple(
-            Utterance(_span(row), row["speaker"], row["text"])
+            Utterance(_span(row), name_in(row["speaker"]), row["text"])
             for row in document["segments"]
             if row["text"].strip()
         )
-        turns = tuple(SpeakerTurn(_span(row), row["speaker"]) for row in document["turns"])
+        turns = tuple(
+            SpeakerTurn(_span(row), name_in(row["speaker"]) or UNKNOWN_SPEAKER)
+            for row in document["turns"]
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise RecordingError(f"damaged document of murmur transcribe ({error})") from None
     return FileContent(utterances={session: utterances}, turns={session: turns})

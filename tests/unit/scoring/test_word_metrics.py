@@ -106,7 +106,7 @@ def test_di_cpwer_when_words_are_left_out_and_inserted_then_they_are_not_exchang
 
 
 def test_orc_wer_when_the_exact_table_would_be_large_then_the_greedy_search_is_told() -> None:
-    # 200 words against five speakers of 40 words: 200 * 41 ** 5 cells.
+    # 200 words against five speakers of 40 words each: 200 * 41 ** 5 cells, 2.3e10.
     rows = [(str(at % 5), float(at), at + 1.0, "a b c d") for at in range(50)]
     score = orc_score(stream(*rows), stream(*rows))
     assert score.method == GREEDY
