@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 PAD, BOS, END = 0, 1, 2
@@ -11,10 +11,11 @@ AUDIO, AUDIO_BEGIN, AUDIO_END = 259, 260, 261
 VOCABULARY = 264
 
 
-def tiny_tokenizer(special: Sequence[str]) -> Any:
+def tiny_tokenizer(special: Sequence[str], roles: Mapping[str, str] | None = None) -> Any:
     """A PreTrainedTokenizerFast: padding, begin, end, 256 bytes, then the special tokens.
 
     special: names of AUDIO, AUDIO_BEGIN, AUDIO_END and at most two more.
+    roles: attributes by which a processor finds some of them, such as `audio_token`.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
@@ -30,4 +31,5 @@ def tiny_tokenizer(special: Sequence[str]) -> Any:
         bos_token="<bos>",
         eos_token="<end>",
         extra_special_tokens=list(special),
+        model_specific_special_tokens=dict(roles or {}),
     )
