@@ -21,6 +21,7 @@ from murmur_cli.asr.speech_llm.family import (
     split_at_speech,
 )
 from murmur_cli.asr.speech_llm.plain_text import plain_text
+from murmur_cli.asr.speech_llm.pretrained import pretrained
 from murmur_cli.asr.speech_llm.traits import SpeechLlmTraits
 from murmur_cli.errors import UsageError
 
@@ -59,10 +60,10 @@ class Qwen3Asr(SpeechLlm):
         from transformers import AutoProcessor, Qwen3ASRForConditionalGeneration
 
         processor = AutoProcessor.from_pretrained(folder, local_files_only=True)
-        model = Qwen3ASRForConditionalGeneration.from_pretrained(
-            folder, dtype=dtype, device_map=device_map, local_files_only=True
+        model = pretrained(
+            Qwen3ASRForConditionalGeneration, folder, dtype=dtype, device_map=device_map
         )
-        return cls(model.eval(), processor.tokenizer, processor)
+        return cls(model, processor.tokenizer, processor)
 
     @property
     def text_model(self) -> Any:
