@@ -7,6 +7,8 @@ from importlib import import_module
 from murmur_cli.asr.speech_llm.family import SpeechLlm
 
 _FAMILIES = {
+    "gemma4": ("gemma4", "Gemma4"),
+    "qwen3_asr": ("qwen3_asr", "Qwen3Asr"),
     "vibevoice_asr": ("vibevoice", "VibeVoice"),
 }
 
