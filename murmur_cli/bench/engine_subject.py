@@ -77,6 +77,11 @@ class NeverEnds:
     def __init__(self, end_tokens: Iterable[int]) -> None:
         self._end_tokens = list(end_tokens)
 
+    @property
+    def is_fixed(self) -> bool:
+        """False: rows must not end."""
+        return False
+
     def restrict(self, logits: torch.Tensor, outputs: object) -> None:
         """Forbid the end token."""
         logits[:, self._end_tokens] = -torch.inf

@@ -8,9 +8,24 @@ import torch
 
 from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.regions import Range
-from murmur_kernels import StepRanges, decode_attention, decode_attention_path, step_ranges
+from murmur_kernels import (
+    MAX_RANGES,
+    Selection,
+    StepRanges,
+    decode_attention,
+    decode_attention_path,
+    step_ranges,
+)
 
-__all__ = ["StepRanges", "attend", "attention_path", "select", "step_ranges"]
+__all__ = [
+    "MAX_RANGES",
+    "Selection",
+    "StepRanges",
+    "attend",
+    "attention_path",
+    "select",
+    "step_ranges",
+]
 
 
 def attention_path(device: torch.device, dtype: torch.dtype, head_dim: int) -> str:
@@ -27,7 +42,7 @@ def attend(
     query: torch.Tensor,
     keys: torch.Tensor,
     values: torch.Tensor,
-    step: StepRanges,
+    step: StepRanges | Selection,
     scale: float = 1.0,
     probe_heads: Sequence[int] = (),
 ) -> tuple[torch.Tensor, torch.Tensor | None]:

@@ -10,7 +10,7 @@ import torch
 from murmur_cli.engine.attention_focus import glances
 from murmur_cli.engine.loop_guard import LoopGuard
 from murmur_cli.engine.memory_plan import RequestLimits, is_out_of_memory
-from murmur_cli.engine.model_adapter import DecoderAdapter, TokenRule
+from murmur_cli.engine.model_adapter import DecoderAdapter, GreedySteps, TokenRule
 from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.read_ahead import SLOTS_PER_PREPARED, ReadAhead
 from murmur_cli.engine.request import Failed, Finished, Loop, Request, StopReason
@@ -194,6 +194,10 @@ class DecodeEngine:
         rows = [self._rows[slot] for slot in sorted(self._rows)]
         if not rows:
             return
+        greedy = self._adapter.greedy_steps
+        if greedy is not None and self._needs_no_host(rows):
+            self._run_ahead(rows, greedy)
+            return
         step_rows = [row.step(self._policy) for row in rows]
         output = self._adapter.step(step_rows)
         self._time.charge(self._active)
@@ -201,6 +205,23 @@ class DecodeEngine:
             row.count(step_row, self._adapter.entry_bytes)
         self._follow(rows, output.attention)
         self._take(rows, output.logits)
+
+    def _needs_no_host(self, rows: list[Row]) -> bool:
+        """Whether what the next steps read and choose is known without seeing their tokens."""
+        greedy = all(row.request.temperature == 0 for row in rows)
+        return greedy and self._rule.is_fixed and self._policy.focus_need is None
+
+    def _run_ahead(self, rows: list[Row], greedy: GreedySteps) -> None:
+        """Several steps at once; what a row was given after its end is forgotten."""
+        steps = min(greedy.most, *(row.left(self._adapter.max_entries) for row in rows))
+        planned = [[row.step(self._policy, ahead) for row in rows] for ahead in range(steps)]
+        chosen = greedy.run(planned)
+        self._time.charge(self._active)
+        for number, step_rows in enumerate(planned):
+            for at, (row, step_row) in enumerate(zip(rows, step_rows, strict=True)):
+                if self._rows.get(row.slot) is row:
+                    row.count(step_row, self._adapter.entry_bytes)
+                    self._accept(row, chosen.tokens[number][at], chosen.logprobs[number][at])
 
     def _admit(self) -> None:
         rows = [
@@ -291,19 +312,23 @@ class DecodeEngine:
             logits, [row.request.temperature for row in rows], [row.generator for row in rows]
         )
         for row, token, logprob in zip(rows, sampled.tokens, sampled.logprobs, strict=True):
-            row.logprobs.append(logprob)
-            if token in self._adapter.end_tokens:
-                self._finish(row, StopReason.END, None)
-                continue
-            row.tokens.append(token)
-            loop = row.watch.see(token, self._rule.is_text)
-            used = row.request.own_tokens + len(row.tokens)
-            if loop is not None:
-                self._finish(row, StopReason.LOOP, loop)
-            elif row.watch.is_past_ceiling:
-                self._finish(row, StopReason.CEILING, None)
-            elif len(row.tokens) >= row.request.max_new_tokens or used >= self._adapter.max_entries:
-                self._finish(row, StopReason.LENGTH, None)
+            self._accept(row, token, logprob)
+
+    def _accept(self, row: Row, token: int, logprob: float) -> None:
+        """Take a token in; finish the row if it ends with it."""
+        row.logprobs.append(logprob)
+        if token in self._adapter.end_tokens:
+            self._finish(row, StopReason.END, None)
+            return
+        row.tokens.append(token)
+        loop = row.watch.see(token, self._rule.is_text)
+        used = row.request.own_tokens + len(row.tokens)
+        if loop is not None:
+            self._finish(row, StopReason.LOOP, loop)
+        elif row.watch.is_past_ceiling:
+            self._finish(row, StopReason.CEILING, None)
+        elif len(row.tokens) >= row.request.max_new_tokens or used >= self._adapter.max_entries:
+            self._finish(row, StopReason.LENGTH, None)
 
     def _finish(self, row: Row, stop: StopReason, loop: Loop | None) -> None:
         self._left[row.slot] = (row.request.source, row.speech_entries)

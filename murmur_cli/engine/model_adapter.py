@@ -68,6 +68,28 @@ class StepOutput:
     attention: torch.Tensor | None
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenTokens:
+    """Token and log-probability (natural logarithm) of each row, for each of several steps."""
+
+    tokens: list[list[int]]
+    logprobs: list[list[float]]
+
+
+class GreedySteps(Protocol):
+    """Several greedy steps that run without the host between them."""
+
+    @property
+    def most(self) -> int:
+        """Steps at a time; a row that ends among them is decoded to their end, for nothing."""
+
+    def run(self, steps: Sequence[Sequence[StepRow]]) -> ChosenTokens:
+        """Decode the same rows in each step, in ascending order of slots.
+
+        The token of a row counts in the first step; later ones take what was chosen.
+        """
+
+
 class DecoderAdapter(Protocol):
     """A model's decoder over the engine's slots."""
 
@@ -82,6 +104,10 @@ class DecoderAdapter(Protocol):
     @property
     def max_entries(self) -> int:
         """Most prompt and output tokens together."""
+
+    @property
+    def greedy_steps(self) -> GreedySteps | None:
+        """Steps without the host, under rules that are fixed; None where they gain nothing."""
 
     def planned_bytes(self, slots: int, own_entries: int) -> int:
         """Bytes that `open` with the same numbers allocates."""
@@ -128,6 +154,10 @@ class DecoderAdapter(Protocol):
 
 class TokenRule(Protocol):
     """Rules of decoding that a backend lays on the logits."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it forbids the same tokens at every step, as the adapter's greedy steps do."""
 
     def restrict(self, logits: torch.Tensor, outputs: Sequence[Sequence[int]]) -> None:
         """Set forbidden tokens to -inf in place. logits (rows, vocabulary); outputs so far."""

@@ -38,9 +38,9 @@ class Row:
         """The request."""
         return self.queued.request
 
-    def step(self, policy: EvictionPolicy) -> StepRow:
-        """The row's part in the next decode step."""
-        n = len(self.tokens)
+    def step(self, policy: EvictionPolicy, ahead: int = 0) -> StepRow:
+        """The row's part in the next decode step, or in one after `ahead` more tokens."""
+        n = len(self.tokens) + ahead
         prompt, suffix = len(self.request.prompt), len(self.request.suffix)
         view = RowView(n, self.speech_entries, n, prompt, suffix, self.focus.focus)
         return StepRow(
@@ -52,6 +52,11 @@ class Row:
             self.speech_entries,
             suffix,
         )
+
+    def left(self, max_entries: int) -> int:
+        """Tokens that may still be decoded, at least one."""
+        positions = max_entries - self.request.own_tokens
+        return max(1, min(self.request.max_new_tokens, positions) - len(self.tokens))
 
     def count(self, step: StepRow, entry: EntryBytes) -> None:
         """Add to `kv` what the step read, and what full attention would have read."""

@@ -50,6 +50,10 @@ class ScriptedDecoder:
         if (name, self.calls[name]) in self.faults:
             raise self.faults[name, self.calls[name]]
 
+    @property
+    def greedy_steps(self) -> None:
+        return None
+
     def planned_bytes(self, slots: int, own_entries: int) -> int:
         return slots * (SPEECH + own_entries) * self.entry_bytes.speech
 
@@ -115,6 +119,10 @@ class ScriptedDecoder:
 
 
 class EverythingIsText:
+    @property
+    def is_fixed(self) -> bool:
+        return False
+
     def restrict(self, logits: torch.Tensor, outputs: Sequence[Sequence[int]]) -> None:
         """Leave the logits as they are."""
 

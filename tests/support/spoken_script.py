@@ -14,7 +14,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models
 
 from murmur_cli.asr.whisper.decoder import WindowSource
 from murmur_cli.asr.whisper.tokens import WhisperTokens
-from murmur_cli.asr.whisper.window_time import WindowTime
+from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.types import SampleSpan
@@ -98,6 +98,10 @@ class SpokenScript:
     @property
     def end_tokens(self) -> frozenset[int]:
         return frozenset({self.tokens.end})
+
+    @property
+    def greedy_steps(self) -> None:
+        return None
 
     def planned_bytes(self, slots: int, own_entries: int) -> int:
         return slots * own_entries

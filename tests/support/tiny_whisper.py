@@ -124,6 +124,10 @@ def chirp(seed: int, duration_s: float = 2.0) -> Samples:
 class AnyToken:
     """A TokenRule that forbids nothing."""
 
+    @property
+    def is_fixed(self) -> bool:
+        return False
+
     def restrict(self, logits: torch.Tensor, outputs: object) -> None:
         """Leave the logits as they are."""
 

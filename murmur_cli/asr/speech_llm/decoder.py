@@ -15,6 +15,7 @@ from murmur_cli.asr.speech_llm.arena_attention import (
     StepPass,
     register_arena_attention,
 )
+from murmur_cli.asr.speech_llm.device_step import DeviceSteps
 from murmur_cli.asr.speech_llm.family import SpeechLlm
 from murmur_cli.asr.speech_llm.layer_caches import (
     LayerCaches,
@@ -28,6 +29,10 @@ from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutpu
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import Samples, SampleSource, SampleSpan
+
+STEPS_AHEAD = 8
+"""On CUDA. A row that ends computes half of them for nothing, of some thousand; the host looks
+at tokens once in so many steps."""
 
 SPEECH = -1
 """Stands for a speech entry where ids of a prompt are listed."""
@@ -62,9 +67,13 @@ class SpeechLlmDecoder:
     Args:
         family: the loaded model; its text model is switched to the engine's attention.
         max_audio_s: longest audio of one request; the arena is planned for it.
+        steps_ahead: greedy steps that run without the host between them; None chooses by the
+            device. On a CPU they would compute rows that nobody has asked for.
     """
 
-    def __init__(self, family: SpeechLlm, max_audio_s: float) -> None:
+    def __init__(
+        self, family: SpeechLlm, max_audio_s: float, *, steps_ahead: int | None = None
+    ) -> None:
         register_arena_attention()
         family.model.set_attn_implementation(dict.fromkeys(family.attention_keys, ARENA_ATTENTION))
         self._family = family
@@ -80,6 +89,9 @@ class SpeechLlmDecoder:
         self._bound: OutputBound | None = None
         self._caches: LayerCaches | None = None
         self._speech: dict[int, torch.Tensor] = {}
+        by_device = STEPS_AHEAD if self._device.type == "cuda" else 1
+        self._steps_ahead = by_device if steps_ahead is None else steps_ahead
+        self._greedy: DeviceSteps | None = None
 
     @property
     def end_tokens(self) -> frozenset[int]:
@@ -131,10 +143,21 @@ class SpeechLlmDecoder:
         self._caches = LayerCaches(
             self._layers, slots, self._max_speech + own_entries, self._dtype, self._device
         )
+        # Attention that is to be recorded is looked at by the host after each step.
+        if self._steps_ahead > 1 and not self._probes:
+            self._greedy = DeviceSteps(
+                self._family, self._caches, self._device, bound, self._steps_ahead
+            )
+
+    @property
+    def greedy_steps(self) -> DeviceSteps | None:
+        """Steps without the host, where they pay."""
+        return self._greedy
 
     def close(self) -> None:
         """Let the arenas go."""
         self._caches = None
+        self._greedy = None
         self._speech = {}
 
     # --- rows -------------------------------------------------------------------------------

@@ -19,6 +19,11 @@ class FamilyRule:
         self._family = family
         self._forbidden = list(family.forbidden_tokens)
 
+    @property
+    def is_fixed(self) -> bool:
+        """True."""
+        return True
+
     def is_text(self, token: int) -> bool:
         """Whether the loop guard counts this token."""
         return self._family.is_text(token)

@@ -143,6 +143,11 @@ class WhisperDecoder:
 
     # --- memory -----------------------------------------------------------------------------
 
+    @property
+    def greedy_steps(self) -> None:
+        """None: the rules of timestamps look at each token before the next is chosen."""
+        return None
+
     def planned_bytes(self, slots: int, own_entries: int) -> int:
         """Bytes of both arenas."""
         entry = self.entry_bytes

@@ -23,6 +23,11 @@ class TimestampRules:
         self._tokens = tokens
         self._suppressed = torch.tensor(tokens.suppressed, dtype=torch.long)
 
+    @property
+    def is_fixed(self) -> bool:
+        """False: what is allowed depends on the output so far."""
+        return False
+
     def is_text(self, token: int) -> bool:
         """Whether the loop guard counts this token: all but timestamps."""
         return not self._tokens.is_timestamp(token)

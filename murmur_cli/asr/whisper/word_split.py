@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from murmur_cli.asr.whisper.tokens import WhisperTokens
+from murmur_cli.punctuation import belongs_to_word_before
 
 UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "my", "yue"})
 """Languages written without spaces: each whole character (as tokens give it) is a word."""
 
 OPENING = frozenset("\"'“‘¿¡([{-«「『（")
 """Punctuation that belongs to the word after it when a space stands before it."""
-
-CLOSING = frozenset(",.!?;:…»)]}。，！？：；、”’」』）")
-"""Punctuation that belongs to the word before it even when a space stands between (French)."""
 
 PUNCTUATION = frozenset(string.punctuation) | frozenset("。，！？：；、”“‘’„«»「」『』（）…—–¿¡")
 
@@ -84,7 +82,7 @@ def _closes(text: str, *, unspaced: bool) -> bool:
     if not _is_punctuation(stripped):
         return False
     if text[:1].isspace():
-        return stripped[0] in CLOSING
+        return belongs_to_word_before(stripped)
     return not unspaced or stripped[0] not in OPENING
 
 
