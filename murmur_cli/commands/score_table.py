@@ -107,6 +107,8 @@ def _how(board: Scoreboard) -> Iterator[str]:
             yield f"{NAMES[name]}: " + ", ".join(
                 f"{method} ({_sessions(number)})" for method, number in methods.items()
             )
+    if unnamed := sum(map(_names_nobody, board.counted)):
+        yield f"no speakers in the words of {_sessions(unnamed)}: they count as those of one"
     if "der" in board.metrics:
         overlaps = "overlaps left out" if settings.skip_overlap else "overlaps scored"
         yield f"DER, JER: collar {settings.der_collar_s:g} s on each side, {overlaps}"
@@ -116,6 +118,12 @@ def _how(board: Scoreboard) -> Iterator[str]:
     yield "region: " + ", ".join(
         f"{region} ({_sessions(regions.count(region))})" for region in dict.fromkeys(regions)
     )
+
+
+def _names_nobody(session: SessionScore) -> bool:
+    hypothesis = session.pair.hypothesis
+    spoken = (hypothesis.utterances or ()) if hypothesis is not None else ()
+    return bool(spoken) and all(one.speaker is None for one in spoken)
 
 
 def _made_turns(board: Scoreboard) -> set[str]:

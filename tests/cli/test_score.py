@@ -340,6 +340,8 @@ def test_score_when_the_hypothesis_is_a_ctm_then_no_metric_needs_its_utterances(
     assert "wer" in percents
     assert "orcwer" in percents
     assert "dicpwer" not in percents
+    table = call_main(capsys, "score", sides[0] / "talk.stm", found).out
+    assert "no speakers in the words of 1 session: they count as those of one" in table
 
 
 def test_score_when_hypotheses_are_turns_alone_then_no_words_are_scored(
