@@ -50,6 +50,7 @@ class TranscribeSettings:
         diarize: False leaves speakers unknown.
         hints: number of speakers as far as the user knows.
         device: 'auto', 'cpu' or 'cuda[:N]'.
+        devices: one worker for each, over one queue; empty for `device` alone.
         formats: output formats in order.
         output_dir: None writes beside each input.
         to_stdout: the one format goes to standard output.
@@ -70,6 +71,7 @@ class TranscribeSettings:
     diarize: bool = True
     hints: SpeakerHints = field(default_factory=SpeakerHints)
     device: str = "auto"
+    devices: tuple[str, ...] = ()
     formats: tuple[str, ...] = DEFAULT_FORMATS
     output_dir: Path | None = None
     to_stdout: bool = False
@@ -93,6 +95,8 @@ class TranscribeSettings:
             raise UsageError("--language is empty: give a code such as en, or leave it out")
         if self.task not in ("transcribe", "translate"):
             raise UsageError(f"--task {self.task}: known tasks are transcribe, translate")
+        if self.devices and self.device != "auto":
+            raise UsageError("--device and --devices: give one of them")
         check_hints(self.hints)
 
 

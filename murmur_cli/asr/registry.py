@@ -67,12 +67,23 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
 def recogniser_for(
     choice: ModelChoice, settings: TranscribeSettings, device: str, progress: ProgressHook
 ) -> Recogniser:
-    """The backend for a model: Whisper's, or that of the SpeechLLM families."""
-    if choice.is_whisper:
-        return Recogniser(
-            WHISPER_PACKING, lambda: _load_whisper(choice, settings, device, progress)
+    """The backend for a model: Whisper's, or that of the SpeechLLM families.
+
+    With `settings.devices` one on each of them, and `device` is not used.
+    """
+    load_on = _load_whisper if choice.is_whisper else _load_speech_llm
+    packing = WHISPER_PACKING if choice.is_whisper else None
+    if not settings.devices:
+        return Recogniser(packing, lambda: load_on(choice, settings, device, progress))
+
+    def load_all() -> AsrBackend:
+        from murmur_cli.asr.device_pool import PooledBackend
+
+        return PooledBackend(
+            [load_on(choice, settings, each, progress) for each in settings.devices]
         )
-    return Recogniser(None, lambda: _load_speech_llm(choice, settings, device, progress))
+
+    return Recogniser(packing, load_all)
 
 
 def _load_whisper(

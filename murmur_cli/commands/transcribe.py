@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -94,6 +95,12 @@ def transcribe_command(
     device: Annotated[
         str, typer.Option(help="auto, cpu, cuda or cuda:N.", rich_help_panel=MODEL)
     ] = "auto",
+    devices: Annotated[
+        str,
+        typer.Option(
+            metavar="0,1,…", help="CUDA devices that share the work.", rich_help_panel=MODEL
+        ),
+    ] = "",
     diarize: Annotated[
         bool,
         typer.Option("--diarize/--no-diarize", help="Find speakers.", rich_help_panel=SPEAKERS),
@@ -174,6 +181,7 @@ def transcribe_command(
         diarize=diarize,
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
         device=device,
+        devices=tuple(name.strip() for name in devices.split(",") if name.strip()),
         formats=parse_formats(formats or DEFAULT_FORMATS),
         output_dir=Path(output) if output is not None and not to_stdout else None,
         to_stdout=to_stdout,
@@ -207,6 +215,7 @@ def _run(
     check_evict(settings)
     sources = find_inputs(audio, recursive=settings.recursive)
     _check_outputs(sources, settings)
+    settings = _with_devices(settings)
     choice, device = _choose(settings, display)
     check_request(choice, settings)
     outcomes: list[Outcome] = []
@@ -227,11 +236,20 @@ def _run(
     return exit_code(outcomes, allow_partial=settings.allow_partial)
 
 
+def _with_devices(settings: TranscribeSettings) -> TranscribeSettings:
+    """The settings with the devices of '--devices' as they are called here."""
+    if not settings.devices:
+        return settings
+    from murmur_cli.models.device import resolve_devices
+
+    return replace(settings, devices=resolve_devices(settings.devices))
+
+
 def _choose(settings: TranscribeSettings, display: ProgressDisplay) -> tuple[ModelChoice, str]:
     from murmur_cli.models.choice import choose_model
     from murmur_cli.models.device import resolve_device
 
-    device = resolve_device(settings.device)
+    device = settings.devices[0] if settings.devices else resolve_device(settings.device)
     choice = choose_model(settings.model, device)
     display.note(f"model {choice.name} on {device}: {choice.reason}")
     return choice, device

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from murmur_cli.errors import UsageError
 
@@ -26,6 +27,21 @@ def resolve_device(requested: str) -> str:
         there = f"this machine has {count}, counted from 0" if count else "there is none here"
         raise UsageError(f"--device {requested}: no such CUDA device, {there}; try --device cpu")
     return f"cuda:{index}"
+
+
+def resolve_devices(requested: Sequence[str]) -> tuple[str, ...]:
+    """The devices of '--devices', each as `resolve_device` gives it; a bare number is CUDA's.
+
+    Raises:
+        UsageError: one is not there, or a CUDA device is named twice.
+    """
+    devices = tuple(
+        resolve_device(f"cuda:{name}" if name.isdecimal() else name) for name in requested
+    )
+    twice = [name for name in devices if name != "cpu" and devices.count(name) > 1]
+    if twice:
+        raise UsageError(f"--devices: {twice[0]} is named twice")
+    return devices
 
 
 def cuda_device_count() -> int:
