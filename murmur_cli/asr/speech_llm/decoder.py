@@ -75,7 +75,7 @@ class SpeechLlmDecoder:
         self, family: SpeechLlm, max_audio_s: float, *, steps_ahead: int | None = None
     ) -> None:
         register_arena_attention()
-        family.model.set_attn_implementation(dict.fromkeys(family.attention_keys, ARENA_ATTENTION))
+        family.text_model.set_attn_implementation(ARENA_ATTENTION)
         self._family = family
         self._layers = family.layers
         weight = family.model.get_input_embeddings().weight

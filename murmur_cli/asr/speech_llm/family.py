@@ -107,11 +107,6 @@ class SpeechLlm(ABC):
         return self.model.config.get_text_config()
 
     @property
-    def attention_keys(self) -> Sequence[str]:
-        """Names of the sub-configurations whose attention is the engine's."""
-        return ("text_config",)
-
-    @property
     def layers(self) -> tuple[LayerKind, ...]:
         """What each layer keeps."""
         config = self.text_config

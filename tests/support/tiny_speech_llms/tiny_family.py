@@ -84,12 +84,12 @@ class TinyFamily:
     @contextmanager
     def library_attention(self) -> Iterator[None]:
         """The library's own attention, for its own `generate`."""
-        keys = self.family.attention_keys
-        self.family.model.set_attn_implementation(dict.fromkeys(keys, "sdpa"))
+        text_model = self.family.text_model
+        text_model.set_attn_implementation("sdpa")
         try:
             yield
         finally:
-            self.family.model.set_attn_implementation(dict.fromkeys(keys, ARENA_ATTENTION))
+            text_model.set_attn_implementation(ARENA_ATTENTION)
 
     def generate(self, requests: Sequence[Request]) -> list[list[int]]:
         """Greedy outputs of the library's own `generate`, padded on the left to one batch.
