@@ -234,10 +234,13 @@ def _gathered_part(
     if len(listed) and not (int(listed.min()) >= 0 and int(listed.max()) < capacity):
         raise ValueError(f"an entry listed per KV head is outside the arena's 0 to {capacity - 1}")
     where = (slots.long()[row], head, listed)
-    copies = [torch.zeros(*known.shape, query.shape[3]) for _ in range(2)]
-    for copy, cache in zip(copies, (keys, values), strict=True):
-        copy[known] = cache[where].float()
-    return _softmax_part(query @ copies[0].mT * scale, copies[1], known)
+    copies = [cache[where].float() for cache in (keys, values)]
+    if len(listed) == known.numel():
+        k, v = (copy.view(*known.shape, query.shape[3]) for copy in copies)
+    else:
+        k, v = torch.zeros(2, *known.shape, query.shape[3])
+        k[known], v[known] = copies
+    return _softmax_part(query @ k.mT * scale, v, known)
 
 
 def _summaries_part(

@@ -239,7 +239,7 @@ def attend_split(
         mean_key_base = mean_keys + row * mean_key_row + kv_head * mean_key_head
         mean_value_base = mean_values + row * mean_value_row + kv_head * mean_value_head
         log_count_base = log_counts + row * log_count_row + kv_head * log_count_head
-        for block in range(tl.maximum(start, entries_end), end, BLOCK):
+        for block in tl.range(tl.maximum(start, entries_end), end, BLOCK, num_stages=3):
             term = block + number
             known = term < end
             mean = term - entries_end

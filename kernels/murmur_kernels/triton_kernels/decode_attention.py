@@ -93,7 +93,8 @@ def triton_attention(
         SCORES_AT_ENTRIES=at_entries,
         # The interpreter keeps bfloat16 as bits, and multiplies those.
         WIDE=triton.knobs.runtime.interpret and torch.bfloat16 in (query.dtype, keys.dtype),
-        num_warps=4,
+        # Float32 products of half tiles need the registers of twice the threads.
+        num_warps=8 if wide and query.dtype != keys.dtype else 4,
         # Keys and values behind an index are one load later: as many tiles are then under way.
         num_stages=3 if selection.indices is None else 5,
     )
@@ -116,10 +117,10 @@ def triton_attention(
 
 
 def _block(wide: bool, dim_padded: int, ranges_padded: int) -> int:
-    """Terms of a tile: as many as the compiled kernel keeps in registers (see kernels/README)."""
+    """Terms of a tile: as many as fit registers, and 99 KiB of shared memory."""
     if wide:
         return 32 if dim_padded < 128 else 16
-    return 64 if ranges_padded <= 64 else 32
+    return 64 if ranges_padded <= 64 and dim_padded <= 128 else 32
 
 
 def _splits(device: torch.device, pairs: int, terms: int) -> int:

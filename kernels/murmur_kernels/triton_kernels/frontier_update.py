@@ -68,9 +68,7 @@ def _update(
             if highest > split_score:
                 split_score = highest
                 split = tl.min(tl.where(score == highest, at, size))
-            parent = tl.load(parents + node, mask=used, other=0)
-            is_left = used & (node > 0)
-            is_left = is_left & (tl.load(left_children + parent, mask=is_left, other=0) == node)
+            is_left = used & (node % 2 == 1)
             sibling_at = tl.load(positions + node + 1, mask=is_left, other=0)
             is_pair = is_left & (sibling_at < count)
             is_pair = is_pair & (tl.load(nodes + sibling_at, mask=is_pair, other=0) == node + 1)
