@@ -105,7 +105,7 @@ class Voxtral(SpeechLlm):
         weight = self.model.model.audio_tower.conv1.weight
         encoded = [
             self.model.get_audio_features(pieces.to(weight.device, weight.dtype)).pooler_output
-            for pieces in features["input_features"].split(PIECES_AT_ONCE)
+            for pieces in torch.split(features["input_features"], PIECES_AT_ONCE)
         ]
         return torch.cat(encoded)
 
