@@ -30,7 +30,7 @@ from murmur_cli.errors import ModelError, UsageError
 TURN_BEGIN, TURN_END = "<|im_start|>", "<|im_end|>"
 ENDS = (TURN_END, "<|endoftext|>")
 
-_HEADER = re.compile(r"\s*+assistant\s*+\n")
+_HEADER = re.compile(r"\s*+assistant[ \t\r]*+\n")
 _THOUGHT = re.compile(r"\s*+<think>(?P<thought>.*?)(?:</think>|\Z)", re.DOTALL)
 
 
@@ -59,7 +59,10 @@ class QwenOmni(SpeechLlm):
         """
         from transformers import AutoTokenizer, WhisperFeatureExtractor
 
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        thinker = cls.thinker_type()
+        # Read as the thinker's, so that the library does not warn about the talker's numbers.
+        config = thinker.config_class.from_pretrained(folder, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, config=config, local_files_only=True)
         known = tokenizer.get_vocab()
         for mark in (TURN_BEGIN, TURN_END, cls.audio_begin, cls.audio_end):
             if mark not in known:
@@ -68,7 +71,7 @@ class QwenOmni(SpeechLlm):
                     f"{cls.traits.label} needs the tokenizer it was published with"
                 )
         extractor = WhisperFeatureExtractor.from_pretrained(folder, local_files_only=True)
-        model = pretrained(cls.thinker_type(), folder, dtype=dtype, device_map=device_map)
+        model = pretrained(thinker, folder, dtype=dtype, device_map=device_map)
         model.model.visual = None  # Nothing is looked at; its memory goes to the rows.
         return cls(model, tokenizer, extractor)
 

@@ -23,7 +23,7 @@ MIN_FRAMES = 3
 """Fewer frames give no speech entry."""
 
 
-class Qwen2_5Omni(QwenOmni):  # noqa: N801 - the library's spelling
+class Qwen2_5Omni(QwenOmni):
     """Qwen2_5OmniThinkerForConditionalGeneration.
 
     `max_chunk_s`: the published extractor takes 300 seconds, after which the library cuts.
