@@ -48,7 +48,7 @@ def frontier_update(
         num_changed: (rows, kv_heads) int32, written.
         operations: at most; C3 does 2 a step.
         active: (rows,) bool; the frontiers of other rows stay, and so does what is written of
-            them. None: all are.
+            them; their indices must lie within the tree all the same, as zeros do. None: all are.
 
     Raises:
         ValueError: shapes, dtypes or devices that do not fit, or a tensor that is not contiguous.

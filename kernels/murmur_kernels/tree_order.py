@@ -22,11 +22,13 @@ from murmur_kernels.two_means import KeyMetric, two_means
 class Tree:
     """Trees of all rows and KV heads. Nodes are numbered level by level; 0 is the root.
 
+    A left child has an odd number and its sibling the next one.
+
     Attributes:
         permutation: (rows, kv_heads, places) int32; place p holds entry permutation[p] of the
             region. Within a leaf, entries ascend.
         starts, ends: (rows, kv_heads, nodes) int32, half-open places of each node.
-        left_children: (rows, kv_heads, nodes) int32; the right child is the next node. 0: a leaf.
+        left_children: (rows, kv_heads, nodes) int32. 0: a leaf.
         parents: (rows, kv_heads, nodes) int32; of the root, 0.
         node_counts: (rows, kv_heads) int32; nodes beyond are padding, all zeros.
     """

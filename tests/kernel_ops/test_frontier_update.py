@@ -95,14 +95,14 @@ def test_start_when_region_is_empty_then_no_node_is_active(device: torch.device)
     assert number[0].tolist() == [0]
 
 
-@pytest.mark.parametrize("operations", [1, 2, 5])
+@pytest.mark.parametrize("operations", [1, 2, 4])
 def test_updates_when_scores_are_random_then_same_as_reference(
     device: torch.device, operations: int
 ) -> None:
     lengths = [40, 23]
     tree = make_tree(lengths, 2, device)
     frontier = start_frontier(tree, int32([[9, 4], [2, 23]], device), size=23)
-    for _ in range(6):
+    for _ in range(4):
         # Few values, so that many are equal.
         frontier.averages.copy_(torch.randint(0, 6, frontier.averages.shape))
         wanted = {}
@@ -126,7 +126,7 @@ def test_updates_when_scores_are_random_then_same_as_reference(
 def test_frontier_when_a_thousand_steps_old_then_shares_out_all_and_kept_its_size(
     device: torch.device, request: pytest.FixtureRequest
 ) -> None:
-    steps = 30 if "interpreted" in request.node.callspec.id else 1000
+    steps = 20 if "interpreted" in request.node.callspec.id else 1000
     lengths = [99, 64]
     tree = make_tree(lengths, 2, device, leaf_size=2)
     sizes = int32([[7, 7], [4, 4]], device)
@@ -142,7 +142,7 @@ def test_frontier_when_a_thousand_steps_old_then_shares_out_all_and_kept_its_siz
             for row in range(2):
                 for head in range(2):
                     check_partition(tree, frontier, row, head, lengths[row])
-    assert len(seen) > 10  # it does move
+    assert len(seen) > 5  # it does move
 
 
 def test_update_when_by_hand_then_split_and_merge_trade_places(device: torch.device) -> None:

@@ -113,11 +113,11 @@ def test_levels_when_those_of_a_balanced_tree_then_leaves_are_small_enough(
 
 
 def test_nodes_when_split_then_children_share_out_their_entries(device: torch.device) -> None:
-    tree = check(device, [30], leaf_size=2)
+    tree = check(device, [20], leaf_size=3)
     nodes = table(tree, 0, 0)
     for number, (start, end, _, child) in enumerate(nodes):
         if child == 0:
-            assert end - start <= 2
+            assert end - start <= 3
             continue
         left, right = nodes[child], nodes[child + 1]
         assert (left[0], left[1], right[1]) == (start, right[0], end)
