@@ -8,8 +8,12 @@ from murmur_cli.asr.speech_llm.family import SpeechLlm
 
 _FAMILIES = {
     "gemma4": ("gemma4", "Gemma4"),
+    "granite_speech": ("granite_speech", "GraniteSpeech"),
+    "qwen2_5_omni": ("qwen2_5_omni", "Qwen2_5Omni"),
     "qwen3_asr": ("qwen3_asr", "Qwen3Asr"),
+    "qwen3_omni_moe": ("qwen3_omni", "Qwen3Omni"),
     "vibevoice_asr": ("vibevoice", "VibeVoice"),
+    "voxtral": ("voxtral", "Voxtral"),
 }
 
 
