@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from murmur_cli.asr.speech_llm.decoder import SpeechSource
 from murmur_cli.asr.speech_llm.family import Ask, SpeechLlm, SpokenOutput, SpokenSegment
+from murmur_cli.asr.speech_llm.placed_segments import PlacedSegment, place_segments, unanswered
+from murmur_cli.asr.speech_llm.stretch import Stretch, seconds
 from murmur_cli.asr.speech_llm.text_words import spread_words
-from murmur_cli.asr.window_time import WindowTime, speech_after
+from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.request import Finished, Request, StopReason
-from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import (
     Chunk,
     Flag,
     KvUsage,
     RejectedText,
     SampleSource,
-    SampleSpan,
     Segment,
     TimeSpan,
 )
@@ -38,55 +37,11 @@ MIN_REST_S = 1.0
 """Less speech than this after an answer is the detector's padding, not lost words."""
 
 MIN_UNANSWERED_S = 10.0
-"""An answer that ends by itself may leave less speech than this: laughter, noise, a murmur."""
-
-MIN_HALF_S = 20.0
-"""A stretch of less is not divided further."""
+"""An answer that ends by itself may leave less speech than this after it, and any answer between
+its segments: laughter, noise, a murmur."""
 
 LOW_MEAN_LOGPROB = -1.0
 """Below it the text is doubtful."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Audio to ask about: pieces of the recording, the speech in them, tries so far."""
-
-    pieces: tuple[SampleSpan, ...]
-    speech: tuple[SampleSpan, ...]
-    tries: int = 0
-
-    @property
-    def speech_s(self) -> float:
-        """Seconds of its speech."""
-        return _seconds(self.speech)
-
-    def after(self, sample: int, tries: int) -> Stretch:
-        """What lies after a sample of the recording."""
-        pieces = tuple(
-            SampleSpan(max(piece.start, sample), piece.end)
-            for piece in self.pieces
-            if piece.end > sample
-        )
-        return Stretch(pieces, speech_after(self.speech, sample), tries)
-
-    def halves(self) -> tuple[Stretch, Stretch] | None:
-        """Two parts, cut in the silence nearest to the middle of the speech; None if too short."""
-        if self.speech_s < 2 * MIN_HALF_S or len(self.speech) < 2:
-            return None
-        middle = (self.speech[0].start + self.speech[-1].end) // 2
-        cut = min(
-            ((left.end + right.start) // 2 for left, right in pairwise(self.speech)),
-            key=lambda sample: abs(sample - middle),
-        )
-        before = Stretch(
-            tuple(
-                SampleSpan(piece.start, min(piece.end, cut))
-                for piece in self.pieces
-                if piece.start < cut
-            ),
-            tuple(span for span in self.speech if span.end <= cut),
-        )
-        return before, self.after(cut, 0)
 
 
 @dataclass(slots=True)
@@ -125,111 +80,115 @@ class ChunkTask:
         """Note what was said; the next request, None when the chunk is done."""
         self.tokens += len(finished.tokens)
         self.kv += finished.kv
-        self.logprobs.extend(finished.logprobs)
         tokens = finished.tokens
+        is_cut = finished.stop is not StopReason.END
         if finished.loop is not None:
             self.loops += 1
             self._flag(Flag.LOOP)
             # The first occurrence may have been said.
             tokens = tokens[: finished.loop.start + finished.loop.period]
-        elif finished.stop is not StopReason.END:
+        elif is_cut:
             self._flag(Flag.LENGTH_LIMIT)
-        output = self.family.read(tokens, is_cut=finished.stop is not StopReason.END)
+        logprobs = finished.logprobs[: len(tokens) + 1]
+        self.logprobs.extend(logprobs)
+        is_doubtful = bool(logprobs) and float(np.mean(logprobs)) < LOW_MEAN_LOGPROB
+        output = self.family.read(tokens, is_cut=is_cut)
         if output.language:
             self.languages.append(output.language)
         if self.family.traits.carries_times:
-            self._take_timed(output, finished)
+            self._take_timed(output, is_cut, is_doubtful)
         else:
-            self._take_untimed(output, finished)
+            self._take_untimed(output, is_cut, is_doubtful)
         return self._next()
 
     # --- answers ----------------------------------------------------------------------------
 
-    def _take_timed(self, output: SpokenOutput, finished: Finished) -> None:
-        """Keep the whole segments; ask again from where they end, if they do not cover."""
-        now, time = self._now, WindowTime(self._now.pieces)
-        heard = [self._segment(spoken, time, finished) for spoken in output.segments]
-        self.segments.extend(segment for segment in heard if segment is not None)
-        self._parts += 1
-        ends = [spoken.end_s for spoken in output.segments if spoken.end_s is not None]
-        reached_s = min(max(ends, default=0.0), time.duration_s)
-        rest = now
-        if reached_s > 0:
-            rest = now.after(time.to_sample(reached_s, is_end=True), 0)
-        is_whole = output.is_whole and finished.stop is StopReason.END
-        if rest.speech_s < (MIN_UNANSWERED_S if is_whole and output.segments else MIN_REST_S):
-            self._set_aside(output.unreadable, now, "not readable")
-            return
-        moved = rest.speech_s < now.speech_s
-        self._set_aside(output.unreadable, now, "cut off; its audio was asked about again")
-        self._again(Stretch(rest.pieces, rest.speech, 0 if moved else now.tries + 1))
+    def _take_timed(self, output: SpokenOutput, is_cut: bool, is_doubtful: bool) -> None:
+        """Keep the whole segments; ask again for the speech that they do not account for."""
+        now, duration_s = self._now, WindowTime(self._now.pieces).duration_s
+        placed, adrift = place_segments(output.segments, duration_s, is_cut=is_cut)
+        self._hear(placed, is_doubtful)
+        reason = "cut off" if is_cut else "not readable"
+        self._set_aside([*_spoken(adrift), output.unreadable], now, reason)
+        gaps, rest = unanswered(now, placed)
+        has_ended = output.is_whole and not is_cut and bool(placed)
+        least_s = MIN_UNANSWERED_S if has_ended else MIN_REST_S
+        again = [gap for gap in gaps if gap.speech_s >= MIN_UNANSWERED_S]
+        again += [rest] if rest.speech_s >= least_s else []
+        self._again(
+            stretch if stretch.speech_s < now.speech_s else replace(now, tries=now.tries + 1)
+            for stretch in again
+        )
 
-    def _take_untimed(self, output: SpokenOutput, finished: Finished) -> None:
+    def _take_untimed(self, output: SpokenOutput, is_cut: bool, is_doubtful: bool) -> None:
         """Keep an answer that ended; one that was cut says not how far it got, so its audio is
         asked about in halves."""
         now = self._now
-        if finished.stop is not StopReason.END:
+        texts = [*_spoken(output.segments), output.unreadable]
+        if is_cut:
             halves = now.halves()
-            if halves is not None and self.requests + 1 < MAX_REQUESTS:
-                for spoken in output.segments:
-                    self._set_aside(spoken.text, now, "cut off; asked about again in halves")
-                self._waiting[:0] = halves
+            if halves is not None and self._may_ask(2):
+                self._set_aside(texts, now, "cut off; asked about again in halves")
+                self._again(halves)
                 return
-            if now.tries + 1 < MAX_TRIES and self.requests < MAX_REQUESTS:
-                for spoken in output.segments:
-                    self._set_aside(spoken.text, now, "cut off; asked about again")
-                self._waiting.insert(0, Stretch(now.pieces, now.speech, now.tries + 1))
+            if now.tries + 1 < MAX_TRIES and self._may_ask(1):
+                self._set_aside(texts, now, "cut off; asked about again")
+                self._again([replace(now, tries=now.tries + 1)])
                 return
-            self._flag(Flag.INCOMPLETE)
-            self.untranscribed.extend(span.time for span in now.speech)
-        time = WindowTime(now.pieces)
-        heard = [self._segment(spoken, time, finished) for spoken in output.segments]
-        self.segments.extend(segment for segment in heard if segment is not None)
-        self._set_aside(output.unreadable, now, "not readable")
-        self._parts += 1
-        if not output.segments and finished.stop is StopReason.END:
-            self._again(Stretch(now.pieces, now.speech, now.tries + 1))
+            self._give_up(now)
+        duration_s = WindowTime(now.pieces).duration_s
+        placed, _ = place_segments(output.segments, duration_s, is_cut=False)
+        self._hear(placed, is_doubtful)
+        self._set_aside([output.unreadable], now, "not readable")
+        if not placed and not is_cut and now.speech_s >= MIN_REST_S:
+            self._again([replace(now, tries=now.tries + 1)])
 
-    def _again(self, stretch: Stretch) -> None:
-        """Ask about a stretch, or give it up."""
-        if stretch.tries < MAX_TRIES and self.requests < MAX_REQUESTS:
-            self._waiting.insert(0, stretch)
-            return
+    def _again(self, stretches: Iterable[Stretch]) -> None:
+        """Ask about stretches next, or give them up."""
+        asked: list[Stretch] = []
+        for stretch in stretches:
+            if stretch.tries < MAX_TRIES and self._may_ask(len(asked) + 1):
+                asked.append(stretch)
+            else:
+                self._give_up(stretch)
+        self._waiting[:0] = asked
+
+    def _may_ask(self, more: int) -> bool:
+        """Whether so many requests are left beside those that wait."""
+        return self.requests + len(self._waiting) + more <= MAX_REQUESTS
+
+    def _give_up(self, stretch: Stretch) -> None:
         self._flag(Flag.INCOMPLETE)
         self.untranscribed.extend(span.time for span in stretch.speech)
 
     def _next(self) -> Request | None:
-        while self._waiting:
+        if self._waiting:
             self._now = self._waiting.pop(0)
-            if self.requests < MAX_REQUESTS and self._now.speech:
-                return self._request()
-            self._flag(Flag.INCOMPLETE)
-            self.untranscribed.extend(span.time for span in self._now.speech)
+            return self._request()
         self.segments.sort(key=lambda segment: segment.span)
+        self.untranscribed.sort()
         return None
 
     # --- records ----------------------------------------------------------------------------
 
-    def _segment(
-        self, spoken: SpokenSegment, time: WindowTime, finished: Finished
-    ) -> Segment | None:
+    def _hear(self, placed: Sequence[PlacedSegment], is_doubtful: bool) -> None:
+        """Keep the segments of an answer."""
+        heard = [self._segment(one, is_doubtful) for one in placed]
+        self.segments.extend(segment for segment in heard if segment is not None)
+        self._parts += 1
+
+    def _segment(self, placed: PlacedSegment, is_doubtful: bool) -> Segment | None:
         """The segment in recording time; None if it holds no word."""
+        spoken = placed.spoken
         if spoken.is_event:
             return None
-        start_s = 0.0 if spoken.start_s is None else spoken.start_s
-        end_s = time.duration_s if spoken.end_s is None else spoken.end_s
-        first_s = min(max(start_s, 0.0), time.duration_s)
-        last_s = min(max(end_s, first_s), time.duration_s)
-        flags = (Flag.TIME_OUT_OF_RANGE,) if (first_s, last_s) != (start_s, end_s) else ()
-        if flags:
-            self._flag(*flags)
-        if finished.logprobs and float(np.mean(finished.logprobs)) < LOW_MEAN_LOGPROB:
-            flags = (*flags, Flag.LOW_CONFIDENCE)
-            self._flag(Flag.LOW_CONFIDENCE)
-        span = time.to_recording(first_s, last_s)
+        span = WindowTime(self._now.pieces).to_recording(placed.start_s, placed.end_s)
         words = spread_words(spoken.text, span, self._now.speech, None)
         if not words:
             return None
+        found = {Flag.TIME_OUT_OF_RANGE: placed.is_moved, Flag.LOW_CONFIDENCE: is_doubtful}
+        flags = tuple(flag for flag, holds in found.items() if holds)
+        self._flag(*flags)
         return Segment(
             TimeSpan(words[0].span.start_s, words[-1].span.end_s),
             words,
@@ -240,14 +199,13 @@ class ChunkTask:
             part=self._parts,
         )
 
-    def _set_aside(self, text: str, stretch: Stretch, reason: str) -> None:
-        """Keep text on record that the transcript leaves out."""
-        if text.strip():
-            span = TimeSpan(
-                stretch.pieces[0].start / SAMPLE_RATE_HZ, stretch.pieces[-1].end / SAMPLE_RATE_HZ
-            )
-            self.rejected.append(RejectedText(span, text.strip(), reason))
-            self._flag(Flag.REJECTED)
+    def _set_aside(self, texts: Iterable[str], stretch: Stretch, reason: str) -> None:
+        """Keep texts on record that the transcript leaves out."""
+        span = TimeSpan(stretch.pieces[0].time.start_s, stretch.pieces[-1].time.end_s)
+        for text in texts:
+            if text.strip():
+                self.rejected.append(RejectedText(span, text.strip(), reason))
+                self._flag(Flag.REJECTED)
 
     def _flag(self, *flags: Flag) -> None:
         self.flags.extend(flag for flag in flags if flag not in self.flags)
@@ -255,7 +213,7 @@ class ChunkTask:
     def _request(self) -> Request:
         self.requests += 1
         stretch = self._now
-        audio_s = _seconds(stretch.pieces)
+        audio_s = seconds(stretch.pieces)
         ask = Ask(audio_s, self.ask.language, self.ask.task, self.ask.context)
         prompt = self.family.prompt(ask)
         return Request(
@@ -270,5 +228,5 @@ class ChunkTask:
         )
 
 
-def _seconds(spans: Sequence[SampleSpan]) -> float:
-    return sum(span.length for span in spans) / SAMPLE_RATE_HZ
+def _spoken(segments: Iterable[SpokenSegment]) -> list[str]:
+    return [spoken.text for spoken in segments if not spoken.is_event]
