@@ -10,6 +10,7 @@ from murmur_kernels.fill_budget import fill_budget
 from murmur_kernels.fill_ranges import fill_ranges
 from murmur_kernels.frontier import Frontier, start_frontier
 from murmur_kernels.frontier_update import frontier_update
+from murmur_kernels.kmeans import Clusters, kmeans
 from murmur_kernels.kv_append import kv_append
 from murmur_kernels.page_score import page_score
 from murmur_kernels.page_stats import page_stats
@@ -26,6 +27,7 @@ from murmur_kernels.two_means import two_means
 __all__ = [
     "MAX_RANGES",
     "Attended",
+    "Clusters",
     "Frontier",
     "PrefixSums",
     "Ranges",
@@ -39,6 +41,7 @@ __all__ = [
     "fill_budget",
     "fill_ranges",
     "frontier_update",
+    "kmeans",
     "kv_append",
     "page_score",
     "page_stats",
