@@ -169,27 +169,22 @@ class Voxtral(SpeechLlm):
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """From tekken.json, as published, or from what the library wrote.
+    """From tekken.json, as published.
 
     Raises:
-        ModelError: neither is there, or a token of the prompt is missing.
+        ModelError: it is not there, or lacks a token of the prompt.
         OSError, ValueError: as transformers raises them.
     """
-    tokenizer: Any
-    if (folder / "tekken.json").is_file():
-        from transformers.integrations.mistral import convert_tekken_tokenizer
+    from transformers.integrations.mistral import convert_tekken_tokenizer
 
-        # An empty template keeps the library from making one, which needs mistral-common.
-        tokenizer = convert_tekken_tokenizer(str(folder / "tekken.json"), chat_template="")
-    elif (folder / "tokenizer.json").is_file():
-        from transformers import PreTrainedTokenizerFast
-
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
-    else:
+    file = folder / "tekken.json"
+    if not file.is_file():
         raise ModelError(
             f"model folder {folder}: has no tekken.json; fetch the whole model again with "
             "'murmur models pull'"
         )
+    # An empty template keeps the library from making one, which needs mistral-common.
+    tokenizer = convert_tekken_tokenizer(str(file), chat_template="")
     known = tokenizer.get_vocab()
     missing = [mark for mark in MARKS if mark not in known]
     if missing:
