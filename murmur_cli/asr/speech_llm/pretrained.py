@@ -17,11 +17,17 @@ def pretrained(
     library needs accelerate.
 
     Raises:
+        ValueError: the folder lacks weights of the model, which the library would fill with
+            random numbers.
         OSError, ValueError, RuntimeError, SafetensorError: as transformers raises them.
     """
+    placed = {} if isinstance(device_map, str) else {"device_map": device_map}
+    model, report = model_type.from_pretrained(
+        folder, dtype=dtype, local_files_only=True, output_loading_info=True, **placed
+    )
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise ValueError(f"{len(missing)} weights are not in the folder, such as {missing[0]}")
     if isinstance(device_map, str):
-        model = model_type.from_pretrained(folder, dtype=dtype, local_files_only=True)
-        return model.to(device_map).eval()
-    return model_type.from_pretrained(
-        folder, dtype=dtype, device_map=device_map, local_files_only=True
-    ).eval()
+        model = model.to(device_map)
+    return model.eval()
