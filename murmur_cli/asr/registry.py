@@ -36,6 +36,16 @@ def check_evict(settings: TranscribeSettings) -> None:
     check_policy_name(settings.evict)
 
 
+def longest_chunk_s(choice: ModelChoice, settings: TranscribeSettings) -> float | None:
+    """The ceiling of chunks for a model: what is set, or less if the model is meant for less."""
+    if choice.is_whisper:
+        return settings.chunk_s
+    from murmur_cli.asr.speech_llm.families.registry import family_of
+
+    limit_s = family_of(choice.model_type).traits.max_chunk_s
+    return limit_s if settings.longest_chunk_s > limit_s else settings.chunk_s
+
+
 def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
     """Reject what the chosen model cannot do, before audio is read and weights are loaded.
 

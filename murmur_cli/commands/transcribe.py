@@ -217,6 +217,7 @@ def _run(
     _check_outputs(sources, settings)
     settings = _with_devices(settings)
     choice, device = _choose(settings, display)
+    settings = _with_chunk_of_model(settings, choice, display)
     check_request(choice, settings)
     outcomes: list[Outcome] = []
 
@@ -243,6 +244,18 @@ def _with_devices(settings: TranscribeSettings) -> TranscribeSettings:
     from murmur_cli.models.device import resolve_devices
 
     return replace(settings, devices=resolve_devices(settings.devices))
+
+
+def _with_chunk_of_model(
+    settings: TranscribeSettings, choice: ModelChoice, display: ProgressDisplay
+) -> TranscribeSettings:
+    """The settings with a ceiling of chunks that the model is meant for."""
+    from murmur_cli.asr.registry import longest_chunk_s
+
+    chunk_s = longest_chunk_s(choice, settings)
+    if chunk_s != settings.chunk_s:
+        display.note(f"chunks of at most {chunk_s:g} s: {choice.name} is meant for no more")
+    return replace(settings, chunk_s=chunk_s)
 
 
 def _choose(settings: TranscribeSettings, display: ProgressDisplay) -> tuple[ModelChoice, str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from murmur_cli.asr.registry import check_evict, check_request, recogniser_for
+from murmur_cli.asr.registry import check_evict, check_request, longest_chunk_s, recogniser_for
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING
 from murmur_cli.engine.policies.registry import POLICIES
 from murmur_cli.errors import UsageError
@@ -65,3 +65,12 @@ def test_recogniser_when_whisper_then_windows_else_whole_chunks() -> None:
     settings, progress = TranscribeSettings(), SilentProgress()
     assert recogniser_for(WHISPER, settings, "cpu", progress).packing == WHISPER_PACKING
     assert recogniser_for(VIBEVOICE, settings, "cpu", progress).packing is None
+
+
+def test_longest_chunk_when_the_model_is_meant_for_less_then_lowered() -> None:
+    gemma = ModelChoice("mine", ModelKind.FOLDER, Path("nowhere"), "a test", "gemma4")
+    assert longest_chunk_s(gemma, TranscribeSettings()) == 30.0
+    assert longest_chunk_s(gemma, TranscribeSettings(chunk_s=None)) == 30.0
+    assert longest_chunk_s(gemma, TranscribeSettings(chunk_s=20.0)) == 20.0
+    assert longest_chunk_s(VIBEVOICE, TranscribeSettings(chunk_s=None)) is None
+    assert longest_chunk_s(WHISPER, TranscribeSettings(chunk_s=7200.0)) == 7200.0
