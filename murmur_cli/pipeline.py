@@ -210,7 +210,7 @@ class Pipeline:
             timings=clock.timings,
             warnings=recording.warnings + (timeline.warnings if timeline is not None else ()),
             notes=recognition.notes,
-            speakers_from=self._speakers_from if timeline is not None else None,
+            speakers_from=_speakers_from(recognition) if timeline is not None else None,
         )
 
     def _speakers(self, prepared: Prepared, recognition: Recognition) -> SpeakerTimeline | None:
@@ -221,21 +221,26 @@ class Pipeline:
             diarizer = self._stages.diarizer.get()
         prepared.models.extend(diarizer.identities)
         hints = hints_for_chunk(self._settings.hints, len(chunks))
+        names_speakers = self._stages.recogniser.get().names_speakers
         local = []
         with clock.stage("diarization", len(chunks)):
             for chunk, heard in zip(chunks, recognition.chunks, strict=True):
-                if self._speakers_from is SpeakersFrom.RECOGNISER:
-                    local.append(diarizer.voices(recording.samples, chunk, told_turns(heard)))
+                told = told_turns(heard)
+                # Words of which a recogniser that names speakers does not say whose they are go
+                # by the voices.
+                if told or (names_speakers and not heard.segments):
+                    local.append(diarizer.voices(recording.samples, chunk, told))
                 else:
                     local.append(diarizer.diarize(recording.samples, chunk, hints=hints))
                 self._progress.advance(recording.session_id, "diarization", len(local))
         with clock.stage("stitching"):
             return stitch(local, self._settings.hints)
 
-    @property
-    def _speakers_from(self) -> SpeakersFrom:
-        names = self._stages.recogniser.get().names_speakers
-        return SpeakersFrom.RECOGNISER if names else SpeakersFrom.DIARIZER
+
+def _speakers_from(recognition: Recognition) -> SpeakersFrom:
+    """The recogniser, if it named a speaker in any chunk."""
+    names = any(told_turns(heard) for heard in recognition.chunks)
+    return SpeakersFrom.RECOGNISER if names else SpeakersFrom.DIARIZER
 
 
 def _status(recording: Recording, plan: ChunkPlan) -> Status:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,8 +18,11 @@ from support.tiny_speech_llms.tiny_tokenizer import (
 )
 
 
-def tiny_vibevoice() -> TinyFamily:
-    """Two tokenizers with a hop of 4 samples, read in pieces of 64; Qwen2 as its text model."""
+def tiny_vibevoice(ratios: tuple[int, int] = (2, 2)) -> TinyFamily:
+    """Two tokenizers read in pieces of 16 hops; Qwen2 as its text model.
+
+    ratios: their product is the hop in samples; (40, 80) is the hop of the published model.
+    """
     from transformers import (
         Qwen2Config,
         VibeVoiceAcousticTokenizerEncoderConfig,
@@ -27,8 +32,9 @@ def tiny_vibevoice() -> TinyFamily:
         VibeVoiceAsrProcessor,
     )
 
+    hop = math.prod(ratios)
     encoder = VibeVoiceAcousticTokenizerEncoderConfig(
-        num_filters=4, downsampling_ratios=[2, 2], depths=[1, 1, 1], hidden_size=8
+        num_filters=4, downsampling_ratios=list(ratios), depths=[1, 1, 1], hidden_size=8
     ).to_dict()
     text = {key: value for key, value in TEXT_CONFIG.items() if key != "head_dim"}
     torch.manual_seed(0)
@@ -40,12 +46,12 @@ def tiny_vibevoice() -> TinyFamily:
             audio_token_id=AUDIO,
             audio_bos_token_id=AUDIO_BEGIN,
             audio_eos_token_id=AUDIO_END,
-            acoustic_tokenizer_chunk_size=64,
+            acoustic_tokenizer_chunk_size=16 * hop,
         )
     )
     tokenizer = tiny_tokenizer(("<|box_start|>", "<|object_ref_start|>", "<|object_ref_end|>"))
     processor = VibeVoiceAsrProcessor(
-        VibeVoiceAcousticTokenizerFeatureExtractor(pad_to_multiple_of=4),
+        VibeVoiceAcousticTokenizerFeatureExtractor(pad_to_multiple_of=hop),
         tokenizer,
         chat_template=CHAT_TEMPLATE,
     )
@@ -55,6 +61,14 @@ def tiny_vibevoice() -> TinyFamily:
 
     family = VibeVoice(strengthened(model), tokenizer, processor)
     return TinyFamily(family, audio_inputs, ((0, 60), (100, 240), (300, 330), (400, 1000)))
+
+
+def write_vibevoice_folder(folder: Path) -> Path:
+    """A model for real recordings, 7.5 speech entries a second, as transformers writes it."""
+    family = tiny_vibevoice((40, 80)).family
+    family.model.save_pretrained(folder)
+    family.processor.save_pretrained(folder)
+    return folder
 
 
 CHAT_TEMPLATE = (

@@ -19,6 +19,7 @@ from murmur_cli.asr.speech_llm.family import (
     SpokenOutput,
     split_at_speech,
 )
+from murmur_cli.asr.speech_llm.pretrained import pretrained
 from murmur_cli.asr.speech_llm.segment_json import read_segments
 from murmur_cli.asr.speech_llm.traits import SpeechLlmTraits
 
@@ -48,10 +49,10 @@ class VibeVoice(SpeechLlm):
         from transformers import AutoProcessor, VibeVoiceAsrForConditionalGeneration
 
         processor = AutoProcessor.from_pretrained(folder, local_files_only=True)
-        model = VibeVoiceAsrForConditionalGeneration.from_pretrained(
-            folder, dtype=dtype, device_map=device_map, local_files_only=True
+        model = pretrained(
+            VibeVoiceAsrForConditionalGeneration, folder, dtype=dtype, device_map=device_map
         )
-        return cls(model.eval(), processor.tokenizer, processor)
+        return cls(model, processor.tokenizer, processor)
 
     @property
     def text_model(self) -> Any:
