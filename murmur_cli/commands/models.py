@@ -13,7 +13,7 @@ from murmur_cli.commands.table import print_table
 from murmur_cli.models.catalog import CATALOG, CatalogEntry, availability, find_entry
 from murmur_cli.models.hub import pull
 
-STATE_HEADER = ("name", "for", "size", "licence", "offline")
+STATE_HEADER = ("name", "for", "size", "memory", "licence", "offline")
 SOURCE_HEADER = ("name", "languages", "from", "note")
 HUB_HINT = "needs hub: fetch it once with 'murmur models pull NAME'; then runs need no network"
 
@@ -62,6 +62,7 @@ def _state_row(entry: CatalogEntry) -> tuple[str, ...]:
         entry.name,
         entry.purpose,
         f"{entry.size_mb} MB",
+        "" if entry.memory_gb is None else f"{entry.memory_gb} GB",
         entry.licence,
         "yes" if state.usable else state.cure,
     )

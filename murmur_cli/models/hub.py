@@ -12,7 +12,7 @@ from pathlib import Path
 
 from murmur_cli.errors import ModelError
 
-WANTED_FILES = ("*.json", "*.safetensors", "*.txt", "*.model")
+WANTED_FILES = ("*.json", "*.jinja", "*.safetensors", "*.txt", "*.model")
 """What a model folder needs; pickled and other frameworks' weights are left out."""
 
 Download = Callable[[str], str]

@@ -28,7 +28,9 @@ NEEDED_FILES = {
     WHISPER_TYPE: ("config.json", "generation_config.json", "tokenizer.json"),
     "voxtral": ("config.json", "tekken.json"),
 }
-"""For the other types: config.json and tokenizer.json."""
+"""For the other types: config.json, and a tokenizer in one file or in two."""
+
+TWO_FILE_TOKENIZER = ("vocab.json", "merges.txt")
 
 
 def model_type_of(name: str, folder: Path) -> str:
@@ -61,6 +63,9 @@ def check_model_folder(name: str, folder: Path) -> str:
     model_type = model_type_of(name, folder)
     needed = NEEDED_FILES.get(model_type, ("config.json", "tokenizer.json"))
     missing = [file for file in needed if not (folder / file).is_file()]
+    has_two_files = all((folder / file).is_file() for file in TWO_FILE_TOKENIZER)
+    if model_type not in NEEDED_FILES and has_two_files:
+        missing = []
     if missing:
         raise ModelError(
             f"{name}: {folder} lacks {', '.join(missing)}; save the model and its processor with "

@@ -13,7 +13,7 @@ def test_models_when_off_a_terminal_then_lines_are_plain_and_whole() -> None:
     assert result.exit_code == 0
     assert "\x1b" not in result.output
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["name", "for", "size", "licence", "offline"]
+    assert lines[0].split() == ["name", "for", "size", "memory", "licence", "offline"]
     for entry in CATALOG:
         assert sum(line.startswith(f"{entry.name} ") for line in lines) == 2
         assert any(entry.source in line and entry.note in line for line in lines)

@@ -110,6 +110,11 @@ class SpeechLlmDecoder:
         return EntryBytes(size, size)
 
     @property
+    def bytes_per_token(self) -> int:
+        """Bytes of keys and values that one token keeps, over all layers."""
+        return bytes_per_entry(self._layers, self._dtype)
+
+    @property
     def max_entries(self) -> int:
         """Positions that are left beside the longest speech."""
         return max(0, self._family.max_positions - self._max_speech)

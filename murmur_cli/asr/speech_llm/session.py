@@ -73,6 +73,16 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
             warn=self.note,
         )
         super().__init__(engine, progress)
+        self._say_memory(decoder, options.slots)
+
+    def _say_memory(self, decoder: SpeechLlmDecoder, slots: int) -> None:
+        """What the key-value caches will take, before anything is decoded."""
+        free = decoder.free_bytes()
+        known = "" if free is None else f"; {free / 1e9:.1f} GB are free"
+        self._progress.note(
+            f"{slots} requests at a time take up to {self._engine.planned_bytes / 1e9:.1f} GB of "
+            f"key-value cache, {decoder.bytes_per_token / 1024:.0f} KiB a token{known}"
+        )
 
     def _begin(self, job: Job) -> tuple[list[ChunkTask], list[Request]]:
         tasks = [
