@@ -47,9 +47,9 @@ class Selection:
 
     Only shapes are checked, and once: what the tensors hold may change between steps, as a CUDA
     graph needs it, and nobody waits for the device to look at it. `check_contents` does.
-    Numbers beyond a tensor's own count may be anything. An entry that is selected twice counts
-    twice. Strides are free but for contiguous last axes, and pairs (start, end) that follow each
-    other.
+    Counts must not exceed the room there is; numbers beyond a count may be anything. An entry that
+    is selected twice counts twice. Strides are free but for contiguous last axes, and pairs
+    (start, end) that follow each other.
 
     Attributes:
         slots: (rows,) int32, arena slot of each row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -166,6 +167,17 @@ def test_contents_when_counts_exceed_their_room_then_value_error_names_both() ->
 
 
 # --- the launch ---------------------------------------------------------------------------------
+
+
+def test_head_size_when_beyond_a_tile_then_value_error_names_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("triton")
+    op_module = importlib.import_module("murmur_kernels.decode_attention")
+    monkeypatch.setattr(op_module, "implementation", lambda device: "triton")
+    case = make_case([Row(0, [(0, 3)])], dim=257)
+    with pytest.raises(ValueError, match="head size 257 is beyond 256, the largest on CUDA"):
+        decode_attention(case.query, case.keys, case.values, case.selection, 1.0)
 
 
 def test_grid_when_selections_differ_then_shapes_alone_decide() -> None:
