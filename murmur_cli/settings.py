@@ -18,6 +18,9 @@ AUTO_CHUNK_S = 300.0
 words to drifting attention, shorter ones lose context and make more seams."""
 
 MIN_CHUNK_S = 1.0
+RETRY_TEMPERATURE = 0.4
+"""Of draws after an answer that repeats itself or does not get on; else decoding is greedy."""
+
 MAX_BATCH_SIZE = 4096
 """More rows than any machine has memory for; beyond it the number is a slip of the finger."""
 
@@ -50,6 +53,7 @@ class TranscribeSettings:
         diarize: False leaves speakers unknown.
         hints: number of speakers as far as the user knows.
         device: 'auto', 'cpu' or 'cuda[:N]'.
+        temperature: of draws after an answer that repeats itself or does not get on.
         devices: one worker for each, over one queue; empty for `device` alone.
         formats: output formats in order.
         output_dir: None writes beside each input.
@@ -72,6 +76,7 @@ class TranscribeSettings:
     hints: SpeakerHints = field(default_factory=SpeakerHints)
     device: str = "auto"
     devices: tuple[str, ...] = ()
+    temperature: float = RETRY_TEMPERATURE
     formats: tuple[str, ...] = DEFAULT_FORMATS
     output_dir: Path | None = None
     to_stdout: bool = False
@@ -89,6 +94,8 @@ class TranscribeSettings:
             raise UsageError(
                 f"--chunk {self.chunk_s:g}: give at least {MIN_CHUNK_S:g} seconds, or 'auto'"
             )
+        if not 0 <= self.temperature <= 2:
+            raise UsageError(f"--temperature {self.temperature:g}: give 0 to 2")
         if not 1 <= self.batch_size <= MAX_BATCH_SIZE:
             raise UsageError(f"--batch-size {self.batch_size}: give 1 to {MAX_BATCH_SIZE}")
         if self.language is not None and not self.language.strip():

@@ -111,7 +111,11 @@ def _load_whisper(
         evict=settings.evict,
         evict_options=settings.evict_options,
         options=WhisperOptions(
-            settings.language, settings.task, settings.batch_size, settings.context
+            settings.language,
+            settings.task,
+            settings.batch_size,
+            settings.context,
+            settings.temperature,
         ),
     )
 
@@ -143,6 +147,7 @@ def _speech_llm_options(settings: TranscribeSettings) -> SpeechLlmOptions:
         settings.context,
         settings.batch_size,
         settings.longest_chunk_s,
+        settings.temperature,
     )
 
 

@@ -18,6 +18,7 @@ from murmur_cli.settings import (
     DEFAULT_BATCH_SIZE,
     DEFAULT_CHUNK_S,
     DEFAULT_FORMATS,
+    RETRY_TEMPERATURE,
     Precision,
     TranscribeSettings,
     parse_precision,
@@ -85,6 +86,13 @@ def transcribe_command(
         Path | None,
         typer.Option(metavar="FILE", help="Names and terms, one a line.", rich_help_panel=MODEL),
     ] = None,
+    temperature: Annotated[
+        float,
+        typer.Option(
+            help="Of draws after a repetition; otherwise decoding is greedy.",
+            rich_help_panel=MODEL,
+        ),
+    ] = RETRY_TEMPERATURE,
     precision: Annotated[
         str,
         typer.Option(
@@ -177,6 +185,7 @@ def transcribe_command(
         language=language.strip().lower() if language is not None else None,
         task=task,
         context=_context(prompt, hotwords_file),
+        temperature=temperature,
         precision=parse_precision(precision),
         diarize=diarize,
         hints=SpeakerHints(speakers, min_speakers, max_speakers),

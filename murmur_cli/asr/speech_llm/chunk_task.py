@@ -14,6 +14,7 @@ from murmur_cli.asr.speech_llm.stretch import Stretch, seconds
 from murmur_cli.asr.speech_llm.text_words import spread_words
 from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.request import Finished, Request, StopReason
+from murmur_cli.settings import RETRY_TEMPERATURE
 from murmur_cli.types import (
     Chunk,
     Flag,
@@ -29,9 +30,6 @@ MAX_REQUESTS = 8
 
 MAX_TRIES = 2
 """Answers in a row that do not get on in the audio, before the stretch is given up."""
-
-RETRY_TEMPERATURE = 0.4
-"""Of the request after an answer that did not get on: the greedy choice would be the same."""
 
 MIN_REST_S = 1.0
 """Less speech than this after an answer is the detector's padding, not lost words."""
@@ -54,6 +52,7 @@ class ChunkTask:
     family: SpeechLlm
     ask: Ask
     max_new_tokens: int
+    retry_temperature: float = RETRY_TEMPERATURE
     segments: list[Segment] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
     rejected: list[RejectedText] = field(default_factory=list)
@@ -223,7 +222,7 @@ class ChunkTask:
             suffix=prompt.after,
             audio_s=audio_s,
             max_new_tokens=self.max_new_tokens,
-            temperature=RETRY_TEMPERATURE if stretch.tries else 0.0,
+            temperature=self.retry_temperature if stretch.tries else 0.0,
             seed=stretch.pieces[0].start + self.requests,
         )
 

@@ -16,6 +16,7 @@ from murmur_cli.engine.memory_plan import RequestLimits
 from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.request import Finished, Request
 from murmur_cli.progress import ProgressHook
+from murmur_cli.settings import RETRY_TEMPERATURE
 from murmur_cli.types import Chunk, ChunkTranscript, Segment, WordTimes
 
 SPARE_PROMPT_TOKENS = 16
@@ -32,6 +33,8 @@ class SpeechLlmOptions:
         context: names and terms that may be spoken.
         slots: of the engine.
         max_audio_s: longest audio of one request.
+        temperature: of the request after an answer that did not get on: the greedy choice would
+            be the same.
     """
 
     language: str | None
@@ -39,6 +42,7 @@ class SpeechLlmOptions:
     context: str
     slots: int
     max_audio_s: float
+    temperature: float = RETRY_TEMPERATURE
 
 
 class SpeechLlmSession(EngineSession[ChunkTask]):
@@ -57,6 +61,7 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
         self._model = model
         self._policy = policy
         self._ask = Ask(options.max_audio_s, options.language, options.task, options.context)
+        self._temperature = options.temperature
         guard = family.traits.guard
         rate = family.traits.max_output_tokens_per_s
         self._max_new_tokens = guard.free_tokens + round(rate * options.max_audio_s)
@@ -93,6 +98,7 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
                 family=self._family,
                 ask=self._ask,
                 max_new_tokens=self._max_new_tokens,
+                retry_temperature=self._temperature,
             )
             for chunk in job.chunks
         ]

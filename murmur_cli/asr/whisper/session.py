@@ -21,6 +21,7 @@ from murmur_cli.engine.memory_plan import RequestLimits
 from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.request import Finished, Request
 from murmur_cli.progress import ProgressHook
+from murmur_cli.settings import RETRY_TEMPERATURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,14 @@ class WhisperOptions:
     """What is asked of the model.
 
     language: code, None to detect. task: 'transcribe' or 'translate'. slots: of the engine.
-    context: names and terms that may be spoken.
+    context: names and terms that may be spoken. temperature: of draws after a repetition.
     """
 
     language: str | None
     task: str
     slots: int
     context: str = ""
+    temperature: float = RETRY_TEMPERATURE
 
 
 class WhisperSession(EngineSession[WindowTask]):
@@ -94,6 +96,7 @@ class WhisperSession(EngineSession[WindowTask]):
                 prompt=self._prompt(languages[number]),
                 text_language="en" if self._options.task == "translate" else languages[number],
                 finds_unheard=self._options.task == "transcribe",
+                loop_temperature=self._options.temperature,
             )
             for number, (chunk_index, window) in enumerate(windows)
         ]

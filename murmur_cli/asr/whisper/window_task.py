@@ -20,6 +20,7 @@ from murmur_cli.asr.whisper.unheard_speech import unheard_speech
 from murmur_cli.asr.whisper.window_output import HeardStretch, WindowOutput, read_output
 from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.request import Finished, Request, StopReason
+from murmur_cli.settings import RETRY_TEMPERATURE
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import (
     Flag,
@@ -41,9 +42,6 @@ MAX_RETRIES = 8
 MAX_LOOPS = 3
 """Repetitions cut in a row before the span of speech they are in is left out."""
 
-LOOP_TEMPERATURE = 0.4
-"""Of the request after the second repetition in a row, which fresh context has not helped."""
-
 MAX_NEW_TOKENS = 224
 """Whisper's own limit for a window of 30 s: half of its positions."""
 
@@ -54,7 +52,8 @@ class WindowTask:
 
     `text_language` is the language of the text: 'en' when speech of any language is translated.
     `finds_unheard` asks again for speech between words that no word accounts for; the words of
-    a translation are not in the order of the speech, so it is off there.
+    a translation are not in the order of the speech, so it is off there. `loop_temperature` is
+    that of the request after the second repetition in a row, which fresh context has not helped.
     """
 
     name: str
@@ -65,6 +64,7 @@ class WindowTask:
     prompt: tuple[int, ...]
     text_language: str | None = None
     finds_unheard: bool = True
+    loop_temperature: float = RETRY_TEMPERATURE
     heard: list[HeardStretch] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
     rejected: list[RejectedText] = field(default_factory=list)
@@ -153,7 +153,7 @@ class WindowTask:
         if self._loops_in_a_row >= MAX_LOOPS:
             return self._step_over(answer.rest)
         # Fresh context comes first, then another rule: a draw instead of the greedy choice.
-        hotter = LOOP_TEMPERATURE if self._loops_in_a_row > 1 else 0.0
+        hotter = self.loop_temperature if self._loops_in_a_row > 1 else 0.0
         cut = answer.silence_near_end or answer.time.to_sample(answer.output.reached_s)
         return self._go_on(_from(answer.time.pieces, cut), _from(answer.speech, cut), hotter)
 

@@ -14,11 +14,11 @@ from murmur_cli.asr.speech_llm.chunk_task import (
     MAX_REQUESTS,
     MIN_REST_S,
     MIN_UNANSWERED_S,
-    RETRY_TEMPERATURE,
 )
 from murmur_cli.asr.speech_llm.family import Ask
 from murmur_cli.asr.speech_llm.placed_segments import place_segments
 from murmur_cli.engine.request import Request, StopReason
+from murmur_cli.settings import RETRY_TEMPERATURE
 from murmur_cli.types import Chunk, Flag, SampleSpan, TimeSpan
 from support.scripted_speech_llm import (
     CEILING,
