@@ -5,16 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from jinja2 import TemplateError  # torch's own dependency
 from safetensors import SafetensorError
 from transformers.utils import logging as transformers_logging
 
 from murmur_cli.asr.speech_llm.backend import SpeechLlmBackend
 from murmur_cli.asr.speech_llm.families.registry import family_of
+from murmur_cli.asr.speech_llm.family import Ask
 from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
 from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.errors import ModelError, UsageError
 from murmur_cli.settings import Precision
 from murmur_cli.types import ModelIdentity
+
+DAMAGED = (
+    OSError,
+    ValueError,
+    RuntimeError,
+    SafetensorError,
+    TemplateError,
+    # A file of JSON that holds something else than it should.
+    KeyError,
+    TypeError,
+    AttributeError,
+)
+"""What libraries raise over a folder that is not whole."""
 
 
 def load_speech_llm(
@@ -46,11 +61,14 @@ def load_speech_llm(
     transformers_logging.disable_progress_bar()
     try:
         family = family_type.load(folder, dtype=dtype, device_map=device)
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"model folder {folder}: cannot load as {traits.label}: {line}") from None
+        # A folder without its chat template loads, but nothing can be asked.
+        family.prompt(Ask(1.0, options.language, options.task, options.context))
     except ImportError as error:
         raise ModelError(f"{traits.label} needs a package that is not there: {error}") from None
+    except DAMAGED as error:
+        raise ModelError(
+            f"model folder {folder}: cannot load as {traits.label}: {_reason(error)}"
+        ) from error
     return SpeechLlmBackend(family, identity, policy, options)
 
 
@@ -75,3 +93,10 @@ def check_ask(model_type: str, options: SpeechLlmOptions) -> None:
             f"--chunk {options.max_audio_s:g}: {traits.label} is meant for at most "
             f"{traits.max_chunk_s:g} seconds"
         )
+
+
+def _reason(error: Exception) -> str:
+    """The first sentence of a library's error, with its kind where the text alone says little."""
+    line = (str(error).strip().splitlines() or [""])[0].split(". ")[0]
+    is_plain = line and not isinstance(error, (KeyError, TypeError, AttributeError))
+    return line if is_plain else f"{type(error).__name__} {line}".strip()

@@ -1,0 +1,136 @@
+"""Folders of SpeechLLMs, whole and damaged."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from murmur_cli.asr.speech_llm.backend import SpeechLlmBackend
+from murmur_cli.asr.speech_llm.families.vibevoice import VibeVoice
+from murmur_cli.asr.speech_llm.loading import load_speech_llm
+from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
+from murmur_cli.errors import ModelError, UsageError
+from murmur_cli.settings import Precision
+from murmur_cli.types import ModelIdentity
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the library's own, about tiny configurations
+
+IDENTITY = ModelIdentity("tiny", "tests", "0" * 64, "MIT")
+
+
+def load(folder: Path, **fields: Any) -> SpeechLlmBackend:
+    options = {"language": None, "task": "transcribe", "context": "", "slots": 2}
+    known: dict[str, Any] = {
+        "device": "cpu",
+        "evict": "none",
+        "evict_options": {},
+        "options": SpeechLlmOptions(**options, max_audio_s=4.0),  # type: ignore[arg-type]
+    }
+    return load_speech_llm(folder, "vibevoice_asr", IDENTITY, **(known | fields))
+
+
+@pytest.mark.parametrize(
+    ("fields", "precision"),
+    [
+        ({}, "bfloat16"),
+        ({"precision": Precision.FAST}, "bfloat16"),
+        ({"precision": Precision.FLOAT32}, "float32"),
+    ],
+)
+def test_folder_when_whole_then_a_backend_in_the_precision_asked_for(
+    vibevoice_folder: Path, fields: dict[str, Any], precision: str
+) -> None:
+    backend = load(vibevoice_folder, **fields)
+    assert (backend.precision, backend.identity) == (precision, IDENTITY)
+    assert backend.names_speakers
+    assert backend.packing is None
+
+
+@pytest.fixture
+def folder(vibevoice_folder: Path, tmp_path: Path) -> Path:
+    """A copy that may be damaged."""
+    return Path(shutil.copytree(vibevoice_folder, tmp_path / "model"))
+
+
+def cut_in_half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def of_another_kind(path: Path) -> None:
+    path.write_text("[]", encoding="utf-8")
+
+
+def without_keys(path: Path) -> None:
+    path.write_text("{}", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("processor_config.json", Path.unlink),
+        ("processor_config.json", emptied),
+        ("processor_config.json", cut_in_half),
+        ("processor_config.json", of_another_kind),
+        ("processor_config.json", without_keys),
+        ("chat_template.jinja", Path.unlink),
+        ("chat_template.jinja", emptied),
+        ("chat_template.jinja", cut_in_half),
+        ("tokenizer.json", emptied),
+        ("tokenizer.json", cut_in_half),
+        ("tokenizer.json", of_another_kind),
+        ("tokenizer.json", without_keys),
+        ("tokenizer_config.json", cut_in_half),
+        ("tokenizer_config.json", of_another_kind),
+        ("model.safetensors", emptied),
+        ("model.safetensors", cut_in_half),
+        ("generation_config.json", of_another_kind),
+        ("config.json", cut_in_half),
+    ],
+)
+def test_folder_when_damaged_then_one_plain_line(
+    folder: Path, file: str, damage: Callable[[Path], None]
+) -> None:
+    damage(folder / file)
+    with pytest.raises(ModelError) as failure:
+        load(folder)
+    message = str(failure.value)
+    assert message.startswith(f"model folder {folder}: cannot load as VibeVoice-ASR: ")
+    assert "\n" not in message
+    assert "http" not in message
+    assert len(message) < len(str(folder)) * 2 + 250
+
+
+def test_package_when_missing_then_its_name(
+    vibevoice_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ModuleNotFoundError("No module named 'mistral_common'")
+
+    monkeypatch.setattr(VibeVoice, "load", refuse)
+    with pytest.raises(ModelError, match=r"VibeVoice-ASR needs a package.*mistral_common"):
+        load(vibevoice_folder)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"options": SpeechLlmOptions("en", "transcribe", "", 2, 4.0)},
+        {"options": SpeechLlmOptions(None, "translate", "", 2, 4.0)},
+        {"options": SpeechLlmOptions(None, "transcribe", "", 2, 4000.0)},
+        {"evict": "nonsense"},
+        {"evict": "output", "evict_options": {"colour": "red"}},
+    ],
+)
+def test_call_when_wrong_then_usage_error_before_any_weights(
+    fields: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError):
+        load(tmp_path, **fields)
