@@ -31,15 +31,19 @@ def person(number: int, noise: float = 0.0, seed: int = 0) -> npt.NDArray[np.flo
 def local_chunk(
     index: int,
     voices: Sequence[tuple[Sequence[tuple[float, float]], npt.NDArray[np.float32] | None, float]],
+    parts: Sequence[int] = (),
 ) -> ChunkDiarization:
-    """A chunk of (turns, embedding, clean seconds) in the order of local numbers."""
+    """A chunk of (turns, embedding, clean seconds) in the order of local numbers.
+
+    parts: of each voice, if not all are of one.
+    """
     turns = [
         LocalTurn(TimeSpan(start, end), number)
         for number, (spans, _, _) in enumerate(voices)
         for start, end in spans
     ]
     speakers = [
-        LocalSpeaker(index, number, clean_s, embedding)
+        LocalSpeaker(index, number, clean_s, embedding, parts[number] if parts else 0)
         for number, (_, embedding, clean_s) in enumerate(voices)
     ]
     return ChunkDiarization(index, tuple(sorted(turns)), tuple(speakers))

@@ -23,6 +23,7 @@ from murmur_cli.types import (
     Samples,
     SampleSpan,
     SpeakerHints,
+    SpeakersFrom,
     Status,
     TimeSpan,
     Transcript,
@@ -31,6 +32,7 @@ from support.fake_stages import (
     IDENTITY,
     FakeStages,
     FaultOfAll,
+    NamesSpeakers,
     OneVoice,
     Ready,
     SpeaksThreeWords,
@@ -204,6 +206,67 @@ def test_progress_when_a_recording_runs_then_it_hears_of_chunks_and_of_the_rule(
         ("diarization", "done", 1),
         ("diarization", "done", 2),
     ]
+
+
+# --- a recogniser that names speakers -------------------------------------------------------
+
+
+def _said(transcript: Transcript) -> list[tuple[str, str | None]]:
+    return [(word.text, word.speaker) for word in transcript.words]
+
+
+def test_speakers_when_the_recogniser_names_them_then_its_turns_are_stitched(
+    tmp_path: Path,
+) -> None:
+    recogniser = NamesSpeakers(overlap_s=0.5)
+    transcript = _run(_source(tmp_path, tone(3.0)), FakeStages(Ready(recogniser)))
+    assert transcript.speakers_from is SpeakersFrom.RECOGNISER
+    assert transcript.speakers == ("SPEAKER_00", "SPEAKER_01")
+    assert _said(transcript) == [
+        ("one", "SPEAKER_00"),
+        ("two", "SPEAKER_01"),
+        ("three", "SPEAKER_00"),
+    ]
+    assert [(turn.speaker, turn.span.start_s) for turn in transcript.turns] == [
+        ("SPEAKER_00", 0.0),
+        ("SPEAKER_01", 0.5),
+        ("SPEAKER_00", 1.5),
+    ]
+
+
+def test_speakers_when_the_recogniser_names_them_in_chunks_then_linked_by_voice(
+    tmp_path: Path,
+) -> None:
+    stages = FakeStages(Ready(NamesSpeakers(speakers=(1, 0, 1))))
+    transcript = _run(_source(tmp_path, tone(1.5)), stages, TranscribeSettings(chunk_s=1.0))
+    assert len(transcript.chunks) == 2
+    assert transcript.speakers == ("SPEAKER_00", "SPEAKER_01")
+    assert [speaker for _, speaker in _said(transcript)] == [
+        "SPEAKER_00",
+        "SPEAKER_01",
+        "SPEAKER_00",
+    ] * 2
+
+
+def test_speakers_when_the_recogniser_names_none_of_a_chunk_then_by_the_voices(
+    tmp_path: Path,
+) -> None:
+    stages = FakeStages(Ready(NamesSpeakers(speakers=(None, None, None))))
+    transcript = _run(_source(tmp_path, tone(3.0)), stages)
+    assert transcript.speakers_from is SpeakersFrom.DIARIZER
+    assert {speaker for _, speaker in _said(transcript)} == {"SPEAKER_00"}
+
+
+def test_speakers_when_not_diarized_then_the_recognisers_are_left_out_too(tmp_path: Path) -> None:
+    stages = FakeStages(Ready(NamesSpeakers()), diarizer=None)
+    transcript = _run(_source(tmp_path, tone(3.0)), stages)
+    assert (transcript.speakers, transcript.turns, transcript.speakers_from) == ((), (), None)
+    assert _said(transcript) == [("one", None), ("two", None), ("three", None)]
+
+
+def test_speakers_when_the_diarizer_finds_them_then_so_it_says(tmp_path: Path) -> None:
+    transcript = _run(_source(tmp_path, tone(3.0)), FakeStages(Ready(SpeaksThreeWords())))
+    assert transcript.speakers_from is SpeakersFrom.DIARIZER
 
 
 # --- many recordings ------------------------------------------------------------------------

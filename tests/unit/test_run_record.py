@@ -23,10 +23,13 @@ def test_record_when_made_then_it_holds_what_shapes_the_result() -> None:
         "batch_size": 16,
         "language": None,
         "task": "transcribe",
+        "context": "",
+        "temperature": 0.4,
         "precision": "exact",
         "diarize": True,
         "hints": {"exact": None, "minimum": None, "maximum": 4},
         "device": "auto",
+        "devices": (),
         "track": None,
     }
     assert record.versions["python"] == platform.python_version()

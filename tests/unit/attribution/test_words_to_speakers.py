@@ -1,5 +1,7 @@
+from dataclasses import replace
+
 from murmur_cli.attribution.words_to_speakers import attribute
-from murmur_cli.types import Flag
+from murmur_cli.types import Flag, StitchDecision
 from support.factories import make_chunk_transcript, make_segment, make_timeline, make_word
 
 
@@ -83,3 +85,49 @@ def test_attribute_when_word_is_far_from_every_turn_then_kept_without_speaker():
     chunk = make_chunk_transcript([make_segment("", 0, 31, words=words)])
     segments = attribute([chunk], make_timeline((0, 1, "A")), 40.0)
     assert _texts(segments) == [("A", "one"), (None, "two")]
+
+
+def _decided(timeline, *labels):
+    """The timeline with a decision for each (chunk, local speaker, label)."""
+    decisions = tuple(
+        StitchDecision(chunk, local, label, 1.0, None, None, None, None)
+        for chunk, local, label in labels
+    )
+    return replace(timeline, decisions=decisions)
+
+
+def test_attribute_when_recogniser_names_speakers_then_they_keep_their_words_where_turns_overlap():
+    chunk = make_chunk_transcript(
+        [
+            make_segment("one two three four", 0, 4, local_speaker=0),
+            make_segment("five six", 1, 3, local_speaker=1),
+        ]
+    )
+    timeline = _decided(make_timeline((0, 4, "A"), (1, 3, "B")), (0, 0, "A"), (0, 1, "B"))
+    segments = attribute([chunk], timeline, 4.0)
+    words = {(word.text, word.speaker) for segment in segments for word in segment.words}
+    assert words == {
+        *((text, "A") for text in ("one", "two", "three", "four")),
+        *((text, "B") for text in ("five", "six")),
+    }
+
+
+def test_attribute_when_local_numbers_recur_in_another_chunk_then_by_the_decision_of_each():
+    chunks = [
+        make_chunk_transcript([make_segment("one", 0, 1, local_speaker=0)], 0),
+        make_chunk_transcript([make_segment("two", 2, 3, local_speaker=0, chunk_index=1)], 1),
+    ]
+    timeline = _decided(make_timeline((0, 1, "A"), (2, 3, "B")), (0, 0, "A"), (1, 0, "B"))
+    assert _texts(attribute(chunks, timeline, 3.0)) == [("A", "one"), ("B", "two")]
+
+
+def test_attribute_when_some_words_are_named_then_the_others_go_by_time():
+    chunk = make_chunk_transcript(
+        [
+            make_segment("one", 0, 1, local_speaker=3),
+            make_segment("two", 1, 2),
+            make_segment("three", 2, 3, local_speaker=9),  # nobody decided on it
+        ]
+    )
+    timeline = _decided(make_timeline((0, 1, "A"), (1, 3, "B")), (0, 3, "A"))
+    assert _texts(attribute([chunk], timeline, 3.0)) == [("A", "one"), ("B", "two three")]

@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 import soundfile
 
-from murmur_cli.diarization.base import hints_for_chunk
+from murmur_cli.diarization.base import ToldTurn, hints_for_chunk
 from murmur_cli.diarization.embedded import EmbeddedDiarizer
 from murmur_cli.models.weights import packaged_file
-from murmur_cli.types import Chunk, ChunkDiarization, SampleSpan, SpeakerHints, Window
+from murmur_cli.stitching.stitch import SAME_SPEAKER_COSINE, stitch
+from murmur_cli.types import (
+    Chunk,
+    ChunkDiarization,
+    LocalTurn,
+    SampleSpan,
+    SpeakerHints,
+    TimeSpan,
+    Window,
+)
 
 pytestmark = pytest.mark.embedded
 
@@ -139,3 +148,64 @@ def test_hints_when_several_chunks_then_only_the_upper_bound_stays(
     hints: SpeakerHints, num_chunks: int, expected: SpeakerHints
 ) -> None:
     assert hints_for_chunk(hints, num_chunks) == expected
+
+
+def _told(rttm: Path, names: list[str], span: SampleSpan, part: int = 0) -> list[ToldTurn]:
+    """The reference's turns in a chunk, as a recogniser would tell them; numbers as in `names`."""
+    told = []
+    for line in rttm.read_text().splitlines():
+        fields = line.split()
+        start = max(float(fields[3]), span.time.start_s)
+        end = min(float(fields[3]) + float(fields[4]), span.time.end_s)
+        if start < end:
+            told.append(ToldTurn(LocalTurn(TimeSpan(start, end), names.index(fields[7])), part))
+    return told
+
+
+def test_voices_when_speakers_are_told_then_they_link_across_chunks(
+    diarizer: EmbeddedDiarizer, samples: np.ndarray, sample_wav: Path
+) -> None:
+    rttm = sample_wav.with_suffix(".rttm")
+    names = sorted({line.split()[7] for line in rttm.read_text().splitlines()})
+    first, second = _chunk(0, 17 * 16_000), _chunk(17 * 16_000, len(samples), 1)
+    found = [
+        diarizer.voices(samples, first, _told(rttm, names, first.span)),
+        # Numbers of another chunk mean nothing in this one.
+        diarizer.voices(samples, second, _told(rttm, names[::-1], second.span, part=2)),
+    ]
+    assert [speaker.local_speaker for chunk in found for speaker in chunk.speakers] == [0, 1, 0, 1]
+    assert [speaker.part for chunk in found for speaker in chunk.speakers] == [0, 0, 2, 2]
+    for chunk in found:
+        for speaker in chunk.speakers:
+            assert speaker.clean_s > 1.0
+            assert speaker.embedding is not None
+            assert np.linalg.norm(speaker.embedding) == pytest.approx(1.0, abs=1e-5)
+    voice = {
+        (chunk.chunk_index, speaker.local_speaker): speaker.embedding
+        for chunk in found
+        for speaker in chunk.speakers
+    }
+    same = min(float(voice[0, 0] @ voice[1, 1]), float(voice[0, 1] @ voice[1, 0]))
+    other = max(float(voice[0, 0] @ voice[1, 0]), float(voice[0, 1] @ voice[1, 1]))
+    assert same > SAME_SPEAKER_COSINE > other
+    label = {
+        (one.chunk_index, one.local_speaker): one.speaker
+        for one in stitch(found, SpeakerHints()).decisions
+    }
+    assert label[0, 0] == label[1, 1] != label[0, 1] == label[1, 0]
+
+
+def test_voices_when_nobody_is_told_then_none(
+    diarizer: EmbeddedDiarizer, samples: np.ndarray
+) -> None:
+    assert diarizer.voices(samples, _chunk(0, 160_000), []) == ChunkDiarization(0, (), ())
+
+
+def test_voices_when_a_turn_is_too_short_then_the_speaker_has_no_embedding(
+    diarizer: EmbeddedDiarizer, samples: np.ndarray
+) -> None:
+    turn = LocalTurn(TimeSpan(7.0, 7.3), 0)
+    found = diarizer.voices(samples, _chunk(0, 160_000), [ToldTurn(turn)])
+    assert found.turns == (turn,)
+    (speaker,) = found.speakers
+    assert (speaker.clean_s, speaker.embedding) == (0.0, None)

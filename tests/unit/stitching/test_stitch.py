@@ -42,6 +42,34 @@ def test_stitch_when_two_voices_of_a_chunk_are_alike_then_they_stay_two() -> Non
     assert timeline.warnings[0].startswith("--speakers 1: 2 speakers are kept")
 
 
+def test_stitch_when_voices_of_two_parts_are_alike_then_one_speaker() -> None:
+    """Who needed two answers for a chunk knows nothing of the first in the second."""
+    voices = [([(0, 9)], person(0), 9), ([(9, 18)], person(1), 9), ([(20, 29)], person(0, 0.1), 9)]
+    timeline = stitch([local_chunk(0, voices, parts=(0, 0, 1))], NO_HINTS)
+    assert _turns(timeline) == [
+        (0, 9, "SPEAKER_00"),
+        (9, 18, "SPEAKER_01"),
+        (20, 29, "SPEAKER_00"),
+    ]
+    assert len(stitch([local_chunk(0, voices, parts=(0, 0, 0))], NO_HINTS).speakers) == 3
+
+
+def test_stitch_when_part_is_the_same_in_two_chunks_then_they_are_two_parts() -> None:
+    chunks = [
+        local_chunk(0, [([(0, 9)], person(0), 9)], parts=(1,)),
+        local_chunk(1, [([(20, 29)], person(0, 0.1), 9)], parts=(1,)),
+    ]
+    assert stitch(chunks, NO_HINTS).speakers == ("SPEAKER_00",)
+
+
+def test_stitch_when_a_short_voice_has_no_embedding_then_it_may_join_a_voice_of_another_part() -> (
+    None
+):
+    voices = [([(0, 20)], person(0), 20), ([(21, 22)], None, 0)]
+    assert stitch([local_chunk(0, voices, parts=(0, 1))], NO_HINTS).speakers == ("SPEAKER_00",)
+    assert len(stitch([local_chunk(0, voices, parts=(0, 0))], NO_HINTS).speakers) == 2
+
+
 def test_stitch_when_voice_talks_three_seconds_then_it_is_a_speaker() -> None:
     chunks = [
         local_chunk(0, [([(0, 200)], person(0), 190)]),

@@ -166,7 +166,7 @@ def test_render_when_only_timings_differ_then_only_they_differ():
 def test_render_when_rendered_twice_then_same_bytes_and_keys_in_order():
     text = json_document.render(_full())
     assert text == json_document.render(_full())
-    assert text.startswith('{\n "schema_version": "1.1",\n "session_id": "talk",')
+    assert text.startswith('{\n "schema_version": "1.2",\n "session_id": "talk",')
     assert text.endswith("}\n")
 
 
