@@ -16,6 +16,7 @@ from murmur_cli.types import (
     RunRecord,
     SampleSpan,
     Segment,
+    SpeakersFrom,
     SpeakerTimeline,
     SpeakerTurn,
     StageTiming,
@@ -148,5 +149,6 @@ def make_transcript(
         "decisions": (),
         "run": make_run(),
         "timings": (StageTiming("read", 0.25),),
+        "speakers_from": SpeakersFrom.DIARIZER if turns else None,
     }
     return Transcript(session_id, segments=tuple(segments), turns=turns, **(known | fields))
