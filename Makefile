@@ -11,7 +11,7 @@ STAMP := .venv/.set-up
 CONSTRAINTS := .ci/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench bench-quick bench-peers test test-slow test-gpu lint golden picture clean
+.PHONY: help setup run bench bench-quick bench-peers test test-slow test-gpu lint golden picture nano clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -82,6 +82,12 @@ golden: $(STAMP) ## write the expected files of tests/golden and tests/cli anew;
 
 picture: $(STAMP) ## draw README's picture from a run on the sample
 	@$(BIN)/python docs/picture.py "$$($(BIN)/python -c '$(FIND_SAMPLE)')"
+
+nano: export PYTHONPATH := recipes
+nano: export OMP_NUM_THREADS := 1
+nano: $(STAMP) ## train the small SpeechLLM of recipes/nano anew and measure it; goes on after a break
+	$(BIN)/python -m nano.train
+	$(BIN)/python -m nano.evaluate
 
 clean: ## remove caches, build leftovers and out/, but not .venv
 	rm -rf out bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

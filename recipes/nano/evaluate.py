@@ -1,0 +1,93 @@
+"""Error rates of the committed checkpoint on held-out meetings, and its picture.
+
+Writes results.json and picture.svg beside this file; README quotes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from nano.attention_heads import AllHeads, HeadView, head_views, speech_view
+from nano.decoding import decode, held_out, mean_errors
+from nano.family import CHECKPOINT, Nano
+from nano.language import FRAMES_PER_S, MAX_FRAMES
+from nano.train import LOG
+
+LENGTHS = {150: 40, 450: 20, 1000: 10, MAX_FRAMES: 8}
+"""Frames of a meeting -> how many meetings."""
+
+HEAD_MEETINGS = 2
+RESULTS = Path(__file__).parent / "results.json"
+PICTURE = Path(__file__).parent / "picture.svg"
+
+
+def measured_errors(nano: Nano, lengths: dict[int, int]) -> list[dict[str, Any]]:
+    """A row for each length, with full attention."""
+    rows = []
+    for frames, count in lengths.items():
+        meetings = held_out(frames, count)
+        errors = mean_errors(meetings, decode(nano, meetings))
+        row = {"frames": frames, "seconds": frames / FRAMES_PER_S, "meetings": count}
+        rows.append({**row, **asdict(errors), "percent": round(errors.percent, 3)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def draw(path: Path, log: Path, view: np.ndarray, best: HeadView) -> None:
+    """Training on the left, the attention of a head over a chunk on the right."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    with log.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["stage"] != "reader"]
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    for frames in sorted({int(row["frames"]) for row in rows}):
+        points = [row for row in rows if int(row["frames"]) == frames]
+        left.plot(
+            [float(row["cpu_s"]) / 60 for row in points],
+            [100 * float(row["running_error"]) for row in points],
+            label=f"{frames} frames",
+        )
+    left.set(xlabel="minutes of one core", ylabel="wrong tokens, %, each fed the right past")
+    left.set_yscale("log")
+    left.legend(fontsize=8)
+    right.imshow(view**0.5, aspect="auto", cmap="Greys", rasterized=True)
+    right.set(
+        title=f"layer {best.layer}, head {best.head}: probabilities over the speech (square root)",
+        xlabel="speech token",
+        ylabel="output token",
+    )
+    figure.savefig(path, dpi=90)
+
+
+def main() -> None:
+    """The command."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--checkpoint", type=Path, default=CHECKPOINT)
+    arguments.add_argument("--log", type=Path, default=LOG)
+    arguments.add_argument("--results", type=Path, default=RESULTS)
+    arguments.add_argument("--picture", type=Path, default=PICTURE)
+    chosen = arguments.parse_args()
+    torch.set_num_threads(1)
+    errors = measured_errors(Nano.load(chosen.checkpoint), LENGTHS)
+    nano = AllHeads.load(chosen.checkpoint)
+    views = head_views(nano, held_out(MAX_FRAMES, HEAD_MEETINGS))
+    results = {"errors": errors, "heads": [asdict(view) for view in views]}
+    chosen.results.write_text(json.dumps(results, indent=1) + "\n")
+    place = nano.probe_heads.index((views[0].layer, views[0].head))
+    seen = speech_view(nano, held_out(MAX_FRAMES, 1)[0])[place]
+    draw(chosen.picture, chosen.log, seen, views[0])
+
+
+if __name__ == "__main__":
+    main()
