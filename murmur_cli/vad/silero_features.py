@@ -64,7 +64,8 @@ class SileroFeatures:
     def _windows(self, signal: Tensor) -> Tensor:
         """What the transforms of each frame take, (frames, steps, samples)."""
         frames = signal.unfold(0, CONTEXT_SAMPLES + FRAME_SAMPLES, FRAME_SAMPLES)
-        windows = torch.empty(len(frames), STFT_STEPS, STFT_SAMPLES)
+        # The default format is the process's, and another while a model of that format loads.
+        windows = torch.empty(len(frames), STFT_STEPS, STFT_SAMPLES, dtype=frames.dtype)
         torch.mul(
             frames.unfold(1, STFT_SAMPLES, STFT_HOP_SAMPLES), self._window, out=windows[:, :-1]
         )

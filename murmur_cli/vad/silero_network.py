@@ -56,7 +56,9 @@ class SileroNetwork:
         samples: (samples,) float32, 16 kHz, multiplied by `gain`. The last frame is filled up
         with zeros.
         """
-        state = (torch.zeros(1, 1, STATE_SIZE), torch.zeros(1, 1, STATE_SIZE))
+        # The default format is the process's, and another while a model of that format loads.
+        zeros = torch.zeros(1, 1, STATE_SIZE, dtype=torch.float32)
+        state = (zeros, zeros)
         # Made once: a small result kept after each block keeps the large ones before it from
         # joining, and memory grows by 30 MB an hour.
         probabilities = np.empty(-(-len(samples) // FRAME_SAMPLES), dtype=np.float32)

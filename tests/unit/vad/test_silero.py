@@ -47,6 +47,20 @@ def package_probabilities(samples: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
+def test_detect_while_a_half_precision_model_loads_then_the_same(
+    vad: SileroVad, conversation: np.ndarray
+) -> None:
+    """A library that builds such a model sets the default format of the whole process."""
+    import torch
+
+    expected = vad.detect(conversation)
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        assert vad.detect(conversation) == expected
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # torch.jit.load, in the package
 @pytest.mark.parametrize("length", [480_000, 300_001, 512, 1])
 def test_network_when_real_speech_then_probabilities_of_the_package(
