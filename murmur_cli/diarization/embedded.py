@@ -15,6 +15,7 @@ from murmur_cli.diarization.embedding import Embedder, unit_length
 from murmur_cli.diarization.fbank import log_mel
 from murmur_cli.diarization.frame_grid import FRAME_S, frames_in, plan_windows
 from murmur_cli.diarization.local_turns import voice_activity, voices_of_slots
+from murmur_cli.diarization.long_chunk import diarize_in_parts
 from murmur_cli.diarization.piece_embeddings import embed_pieces
 from murmur_cli.diarization.piece_voices import VoiceRule, voices_of_pieces
 from murmur_cli.diarization.runs import joined_runs
@@ -78,7 +79,14 @@ class EmbeddedDiarizer:
     def diarize(
         self, samples: SampleSource, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS
     ) -> ChunkDiarization:
-        """See `LocalDiarizer.diarize`."""
+        """See `LocalDiarizer.diarize`; a very long chunk goes in parts (`long_chunk`)."""
+        return diarize_in_parts(
+            chunk, hints, lambda part, limits: self._diarize(samples, part, limits)
+        )
+
+    def _diarize(
+        self, samples: SampleSource, chunk: Chunk, hints: SpeakerHints
+    ) -> ChunkDiarization:
         grid = plan_windows(chunk.span, self._step_s)
         segmentation = self._segmenter.segment(samples, grid, chunk.speech)
         pieces = find_pieces(segmentation)

@@ -97,11 +97,11 @@ def _ask_other_windows(segmentation: Segmentation, found: SlotVoices) -> None:
     for window, slot in np.argwhere(orphans).tolist():
         inside = grid.frames_of(window)
         length = inside.stop - inside.start
-        mine = np.zeros_like(votes)
-        _count(mine, talking[window], inside)
+        mine = np.zeros((length, num_voices))
+        _count(mine, talking[window], slice(0, length))
         active = segmentation.active[window, :length, slot]
         # Voices that this very window hears in its other slots are taken.
-        free = (votes - mine)[inside][active] * (mine[inside][active] == 0)
+        free = (votes[inside] - mine)[active] * (mine[active] == 0)
         total = free.sum(axis=0)
         if total.max() > 0:
             found[window, :, slot] = int(total.argmax())

@@ -10,8 +10,6 @@ from murmur_cli.stitching.local_voice import LocalVoice
 from murmur_cli.types import StitchDecision
 from murmur_cli.voice_clustering import Labels, Vectors
 
-_MIN_WEIGHT_S = 0.1
-
 
 def decide(
     voices: Sequence[LocalVoice], groups: Labels, names: Sequence[str]
@@ -36,7 +34,7 @@ def decide(
 def _weighted(voice: LocalVoice, dimension: int) -> Vectors:
     if voice.embedding is None:
         return np.zeros(dimension)
-    weighted: Vectors = voice.embedding.astype(np.float64) * max(voice.clean_s, _MIN_WEIGHT_S)
+    weighted: Vectors = voice.embedding.astype(np.float64) * voice.weight_s
     return weighted
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from murmur_cli.types import ChunkDiarization, Embedding, LocalSpeaker, TimeSpan
 
+_MIN_WEIGHT_S = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class LocalVoice:
@@ -25,10 +27,26 @@ class LocalVoice:
     embedding: Embedding | None
     turns: tuple[TimeSpan, ...]
     part: int = 0
+    channel: int | None = None
+
+    @property
+    def heard_in(self) -> tuple[int, int]:
+        """Chunk and part: who heard its voices together told them apart."""
+        return self.chunk_index, self.part
 
     def heard_beside(self, other: LocalVoice) -> bool:
-        """Whether the two were told apart by who heard both, and so are different people."""
-        return (self.chunk_index, self.part) == (other.chunk_index, other.part)
+        """Whether the two are known to be different people: told apart, or of two channels."""
+        return self.heard_in == other.heard_in or self.channel != other.channel
+
+    @property
+    def weight_s(self) -> float:
+        """How much its embedding counts: the clean seconds, never nothing."""
+        return max(self.clean_s, _MIN_WEIGHT_S)
+
+    @property
+    def span(self) -> TimeSpan:
+        """From the first turn to the end of the last."""
+        return TimeSpan(self.turns[0].start_s, max(turn.end_s for turn in self.turns))
 
     @property
     def talk_s(self) -> float:
@@ -72,6 +90,7 @@ def _voices_of(chunk: ChunkDiarization) -> list[LocalVoice]:
                 vector,
                 tuple(sorted(spans)),
                 speaker.part,
+                chunk.channel,
             )
         )
     return voices

@@ -9,6 +9,8 @@ import numpy as np
 
 from murmur_cli.stitching.evidence import decide
 from murmur_cli.stitching.local_voice import LocalVoice, collect_voices
+from murmur_cli.stitching.many_voices import group_many
+from murmur_cli.stitching.nearest_voice import NearestVoice
 from murmur_cli.types import (
     ChunkDiarization,
     SpeakerHints,
@@ -17,7 +19,7 @@ from murmur_cli.types import (
     StitchDecision,
     TimeSpan,
 )
-from murmur_cli.voice_clustering import Labels, group_voices
+from murmur_cli.voice_clustering import Labels
 
 SAME_SPEAKER_COSINE = 0.5
 """Least cosine of two groups of voices that are one speaker."""
@@ -33,18 +35,16 @@ GHOST_TALK_S = 2.0
 
 LONG_TALK_S = 10.0
 
-_MIN_WEIGHT_S = 0.1
-
 
 def stitch(chunks: Sequence[ChunkDiarization], hints: SpeakerHints) -> SpeakerTimeline:
     """Global speakers of a recording.
 
     Local voices are grouped by their embeddings, weighted by clean seconds; two voices of one
-    part of a chunk never become one speaker. Voices without an embedding (None, NaN, zero) follow: one
-    that talks under 3 s joins the speaker who talks nearest in time and has no other voice in
-    that chunk; else it is a speaker of its own. Hints are obeyed as far as the chunks allow:
-    `maximum` joins voices below the usual similarity, `minimum` keeps apart what would be one;
-    what is not possible is said in `warnings`.
+    part of a chunk, or of two channels, never become one speaker. Voices without an embedding
+    (None, NaN, zero) follow: one that talks under 3 s joins the speaker who talks nearest in
+    time and has no other voice in that chunk; else it is a speaker of its own. Hints are obeyed
+    as far as the chunks allow: `maximum` joins voices below the usual similarity, `minimum`
+    keeps apart what would be one; what is not possible is said in `warnings`.
 
     The result does not depend on the order of `chunks` nor on the numbers of local speakers.
     Labels are SPEAKER_00 … in order of first speech.
@@ -75,13 +75,8 @@ def _groups(voices: Sequence[LocalVoice], hints: SpeakerHints) -> Labels:
     labels: Labels = np.full(len(voices), -1)
     embedded = [row for row, voice in enumerate(voices) if voice.embedding is not None]
     if embedded:
-        apart = np.array(
-            [[voices[one].heard_beside(voices[other]) for other in embedded] for one in embedded]
-        )
-        labels[embedded] = group_voices(
-            np.array([voices[row].embedding for row in embedded], dtype=np.float64),
-            np.array([max(voices[row].clean_s, _MIN_WEIGHT_S) for row in embedded]),
-            apart,
+        labels[embedded] = group_many(
+            [voices[row] for row in embedded],
             threshold=SAME_SPEAKER_COSINE,
             minimum=minimum or 1,
             maximum=maximum,
@@ -95,28 +90,13 @@ def _place_unembedded(
 ) -> None:
     """Give the voices without an embedding a group, the longest first."""
     loose = [row for row, voice in enumerate(voices) if voice.embedding is None]
+    search = NearestVoice(voices)
     for row in sorted(loose, key=lambda row: (-voices[row].talk_s, row)):
         groups = int(labels.max(initial=-1)) + 1
-        nearest = _nearest_in_time(voices, labels, row)
+        nearest = search.group(labels, row)
         wanted = voices[row].talk_s >= MIN_VOICE_S or groups < minimum
         allowed = maximum is None or groups < maximum
         labels[row] = groups if nearest is None or (wanted and allowed) else nearest
-
-
-def _nearest_in_time(voices: Sequence[LocalVoice], labels: Labels, row: int) -> int | None:
-    """Group of voices heard elsewhere only that talks nearest to a voice; None if there is none."""
-    voice = voices[row]
-    beside = {
-        int(labels[other])
-        for other, candidate in enumerate(voices)
-        if candidate.heard_beside(voice)
-    }
-    candidates = [
-        (voice.gap_s(voices[other]), other)
-        for other in range(len(voices))
-        if labels[other] >= 0 and int(labels[other]) not in beside
-    ]
-    return int(labels[min(candidates)[1]]) if candidates else None
 
 
 def _in_order_of_first_member(labels: Labels) -> Labels:

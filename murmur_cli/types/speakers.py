@@ -40,11 +40,16 @@ class LocalSpeaker:
 
 @dataclass(frozen=True, slots=True)
 class ChunkDiarization:
-    """Local turns and voices of one chunk."""
+    """Local turns and voices of one chunk.
+
+    `channel` is the channel of the file that was heard, counted from 1, or None for the mix of
+    all. Voices of different channels are different people.
+    """
 
     chunk_index: int
     turns: tuple[LocalTurn, ...]
     speakers: tuple[LocalSpeaker, ...]
+    channel: int | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
