@@ -20,8 +20,7 @@ SLIDING, FULL = "sliding_attention", "full_attention"
 
 def tiny_gemma4() -> TinyFamily:
     """Sliding and full layers with KV heads and head sizes of their own; the last two share."""
-    layers = [SLIDING, FULL, SLIDING, FULL, SLIDING, FULL]
-    return gemma4_of(layers, shared=2, window=16)
+    return gemma4_of([SLIDING, FULL, SLIDING, FULL], shared=2, window=16)
 
 
 def gemma4_of(layers: list[str], *, shared: int, window: int) -> TinyFamily:
@@ -71,7 +70,7 @@ def gemma4_of(layers: list[str], *, shared: int, window: int) -> TinyFamily:
         return features
 
     family = Gemma4(strengthened(model), tokenizer, Gemma4AudioFeatureExtractor(feature_size=16))
-    pieces = ((0, 6_000), (10_000, 27_000), (30_000, 46_001), (50_000, 80_123))
+    pieces = ((0, 3_000), (10_000, 18_000), (30_000, 40_001), (50_000, 66_123))
     return TinyFamily(family, audio_inputs, pieces)
 
 
