@@ -19,7 +19,8 @@ def page_stats_reference(
         heads = []
         for head in range(keys.shape[1]):
             entries = keys[slot, head, start : start + length].double()
-            heads.append([_page(page, kind) for page in torch.split(entries, page_size) if len(page)])
+            pages = torch.split(entries, page_size) if length else ()
+            heads.append([_page(page, kind) for page in pages])
         rows.append(heads)
     return rows
 
