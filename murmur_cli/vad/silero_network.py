@@ -39,7 +39,8 @@ class SileroNetwork:
 
     def __init__(self, weights: Mapping[str, Tensor]) -> None:
         self._features = SileroFeatures(weights)
-        self._lstm = nn.LSTM(STATE_SIZE, STATE_SIZE).eval()
+        # The default format is the process's, and another while a model of that format loads.
+        self._lstm = nn.LSTM(STATE_SIZE, STATE_SIZE, dtype=torch.float32).eval()
         self._lstm.load_state_dict(
             {
                 name.removeprefix("lstm."): tensor
@@ -56,7 +57,6 @@ class SileroNetwork:
         samples: (samples,) float32, 16 kHz, multiplied by `gain`. The last frame is filled up
         with zeros.
         """
-        # The default format is the process's, and another while a model of that format loads.
         zeros = torch.zeros(1, 1, STATE_SIZE, dtype=torch.float32)
         state = (zeros, zeros)
         # Made once: a small result kept after each block keeps the large ones before it from

@@ -57,6 +57,7 @@ def test_detect_while_a_half_precision_model_loads_then_the_same(
     torch.set_default_dtype(torch.bfloat16)
     try:
         assert vad.detect(conversation) == expected
+        assert SileroVad().detect(conversation) == expected
     finally:
         torch.set_default_dtype(torch.float32)
 
