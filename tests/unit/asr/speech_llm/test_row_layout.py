@@ -139,9 +139,12 @@ def test_reads_when_a_policy_selects_then_few_ranges_that_hold_what_it_selected(
     assert all(start < end for start, end in reads)
     assert all(left[1] < right[0] for left, right in pairwise(reads))
     first = 0 if window is None else layout.position - window + 1
+    chosen = selection.speech
+    if chosen is None:  # an index chooses, but a layer that slides reads all that it sees
+        chosen = () if window is None else ((0, speech),)
     positions = {
         **{at: at for at in (*range(prompt), *range(prompt + speech, layout.output_start))},
-        **{prompt + at: prompt + at for start, end in selection.speech for at in range(start, end)},
+        **{prompt + at: prompt + at for start, end in chosen for at in range(start, end)},
     }
     bound = policy.output.bound
     for start, end in selection.output:
