@@ -10,7 +10,9 @@ from murmur_cli.asr.base import AsrBackend
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING, WHISPER_RATES
 from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.policies.registry import build_policy, check_policy_name
+from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
+from murmur_cli.models.device import BALANCED
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings
 from murmur_cli.types import PackingRule
@@ -56,7 +58,9 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
             the task, or a place for context.
         ModelError: the files that say so are missing or unreadable.
     """
-    build_policy(settings.evict, settings.evict_options, _rates(choice, settings))
+    build_policy(settings.evict, settings.policy_options, _rates(choice, settings))
+    if choice.is_whisper and settings.device == BALANCED:
+        raise UsageError("--device balanced: a Whisper fits on one device; name one")
     if not choice.is_whisper:
         from murmur_cli.asr.speech_llm.loading import check_ask
 
@@ -109,7 +113,7 @@ def _load_whisper(
         device=device,
         precision=settings.precision,
         evict=settings.evict,
-        evict_options=settings.evict_options,
+        evict_options=settings.policy_options,
         options=WhisperOptions(
             settings.language,
             settings.task,
@@ -133,7 +137,7 @@ def _load_speech_llm(
         device=device,
         precision=settings.precision,
         evict=settings.evict,
-        evict_options=settings.evict_options,
+        evict_options=settings.policy_options,
         options=_speech_llm_options(settings),
     )
 

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from murmur_cli.commands.console import stderr_console
 from murmur_cli.commands.progress_display import ProgressDisplay
-from murmur_cli.commands.report import Detail, report_outcome
-from murmur_cli.errors import ExitCode, UsageError
+from murmur_cli.commands.recording_run import run_recordings
+from murmur_cli.commands.report import Detail
+from murmur_cli.commands.speaker_options import (
+    INPUT,
+    SPEAKERS,
+    ChannelsOption,
+    EnrollOption,
+    EnrollThresholdOption,
+    chunk_seconds,
+    enrolment_of,
+    output_place,
+)
+from murmur_cli.errors import UsageError
 from murmur_cli.settings import (
     DEFAULT_BATCH_SIZE,
     DEFAULT_CHUNK_S,
+    DEFAULT_ENROLL_THRESHOLD,
     DEFAULT_FORMATS,
     RETRY_TEMPERATURE,
     Precision,
     TranscribeSettings,
+    parse_channels,
     parse_precision,
 )
-from murmur_cli.types import SpeakerHints
+from murmur_cli.types import ChannelMode, SpeakerHints
 
-if TYPE_CHECKING:
-    from murmur_cli.audio.discover import InputFile
-    from murmur_cli.batch import Outcome
-    from murmur_cli.models.choice import ModelChoice
-
-STDOUT = "-"
-JOINABLE_FORMATS = ("rttm", "stm", "ctm", "txt")
-"""Formats that stay valid when those of several recordings follow each other."""
-
-INPUT, MODEL, SPEAKERS, OUTPUT = "Input", "Recognition", "Speakers", "Output"
+MODEL, OUTPUT = "Recognition", "Output"
 
 
 def transcribe_command(
@@ -48,10 +50,19 @@ def transcribe_command(
     evict: Annotated[
         str,
         typer.Option(
-            help="KV eviction policy: none, output, speech, both, align, align+output, streaming.",
+            help="What a decode step reads: none, output, speech, both, align, streaming; c3, c3r, "
+            "quest, unique, clusterkv; speech+output pairs such as c3r+output.",
             rich_help_panel=MODEL,
         ),
     ] = "none",
+    kv_budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Speech entries per KV head that c3 and the like may read, or a share: 0.25.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     evict_opt: Annotated[
         list[str] | None,
         typer.Option(
@@ -101,7 +112,8 @@ def transcribe_command(
         ),
     ] = Precision.EXACT.value,
     device: Annotated[
-        str, typer.Option(help="auto, cpu, cuda or cuda:N.", rich_help_panel=MODEL)
+        str,
+        typer.Option(help="auto, cpu, cuda, cuda:N or balanced.", rich_help_panel=MODEL),
     ] = "auto",
     devices: Annotated[
         str,
@@ -122,6 +134,9 @@ def transcribe_command(
     max_speakers: Annotated[
         int | None, typer.Option(help="At most this many speakers.", rich_help_panel=SPEAKERS)
     ] = None,
+    enroll: EnrollOption = None,
+    enroll_threshold: EnrollThresholdOption = DEFAULT_ENROLL_THRESHOLD,
+    channels: ChannelsOption = ChannelMode.AUTO.value,
     formats: Annotated[
         list[str] | None,
         typer.Option(
@@ -173,14 +188,13 @@ def transcribe_command(
     """
     from murmur_cli.writers.registry import parse_formats
 
-    if output is not None and not output.strip():
-        raise UsageError("-o is empty: give a folder, or '-' for standard output")
-    to_stdout = output == STDOUT
+    output_dir, to_stdout = output_place(output)
     settings = TranscribeSettings(
         model=model,
-        chunk_s=_chunk_seconds(chunk),
+        chunk_s=chunk_seconds(chunk),
         evict=evict,
         evict_options=_key_values(evict_opt or []),
+        kv_budget=kv_budget,
         batch_size=batch_size,
         language=language.strip().lower() if language is not None else None,
         task=task,
@@ -189,10 +203,12 @@ def transcribe_command(
         precision=parse_precision(precision),
         diarize=diarize,
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
+        enroll_threshold=enroll_threshold,
+        channels=parse_channels(channels),
         device=device,
         devices=tuple(name.strip() for name in devices.split(",") if name.strip()),
         formats=parse_formats(formats or DEFAULT_FORMATS),
-        output_dir=Path(output) if output is not None and not to_stdout else None,
+        output_dir=output_dir,
         to_stdout=to_stdout,
         recursive=recursive,
         track=track,
@@ -200,114 +216,15 @@ def transcribe_command(
     )
     if show and to_stdout:
         raise UsageError("--show and -o - both want standard output; choose one")
-    if (show or to_stdout) and sys.stdout is None:
-        raise UsageError(f"{'--show' if show else '-o -'}: standard output is closed")
-    display = ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose)
-    try:
-        code = _run(audio, settings, display, Detail(show, quiet, debug))
-    except KeyboardInterrupt:
-        display.line("interrupted; finished recordings are written")
-        code = ExitCode.INTERRUPTED
-    raise typer.Exit(code)
-
-
-def _run(
-    audio: Sequence[Path],
-    settings: TranscribeSettings,
-    display: ProgressDisplay,
-    detail: Detail,
-) -> ExitCode:
-    from murmur_cli.asr.registry import check_evict, check_request
-    from murmur_cli.audio.discover import find_inputs
-    from murmur_cli.batch import exit_code, transcribe_batch
-
-    check_evict(settings)
-    sources = find_inputs(audio, recursive=settings.recursive)
-    _check_outputs(sources, settings)
-    settings = _with_devices(settings)
-    choice, device = _choose(settings, display)
-    settings = _with_chunk_of_model(settings, choice, display)
-    check_request(choice, settings)
-    outcomes: list[Outcome] = []
-
-    def report(outcome: Outcome) -> None:
-        outcomes.append(outcome)
-        report_outcome(outcome, settings, display, detail, num_recordings=len(sources))
-
-    # Data on standard output has the order of the inputs, so that equal runs give equal bytes.
-    in_order = settings.to_stdout or detail.show
-    with display:
-        transcribe_batch(sources, settings, choice, device, display, report, in_order=in_order)
-    failed = sum(outcome.transcript is None for outcome in outcomes)
-    if failed and len(outcomes) > 1:
-        display.line(
-            f"{len(outcomes) - failed} of {len(outcomes)} recordings done, {failed} failed"
+    raise typer.Exit(
+        run_recordings(
+            audio,
+            settings,
+            enrolment_of(enroll, diarize=diarize),
+            ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose),
+            Detail(show, quiet, debug),
         )
-    return exit_code(outcomes, allow_partial=settings.allow_partial)
-
-
-def _with_devices(settings: TranscribeSettings) -> TranscribeSettings:
-    """The settings with the devices of '--devices' as they are called here."""
-    if not settings.devices:
-        return settings
-    from murmur_cli.models.device import resolve_devices
-
-    return replace(settings, devices=resolve_devices(settings.devices))
-
-
-def _with_chunk_of_model(
-    settings: TranscribeSettings, choice: ModelChoice, display: ProgressDisplay
-) -> TranscribeSettings:
-    """The settings with a ceiling of chunks that the model is meant for."""
-    from murmur_cli.asr.registry import longest_chunk_s
-
-    chunk_s = longest_chunk_s(choice, settings)
-    if chunk_s != settings.chunk_s:
-        display.note(f"chunks of at most {chunk_s:g} s: {choice.name} is meant for no more")
-    return replace(settings, chunk_s=chunk_s)
-
-
-def _choose(settings: TranscribeSettings, display: ProgressDisplay) -> tuple[ModelChoice, str]:
-    from murmur_cli.models.choice import choose_model
-    from murmur_cli.models.device import resolve_device
-
-    device = settings.devices[0] if settings.devices else resolve_device(settings.device)
-    choice = choose_model(settings.model, device)
-    display.note(f"model {choice.name} on {device}: {choice.reason}")
-    return choice, device
-
-
-def _check_outputs(sources: Sequence[InputFile], settings: TranscribeSettings) -> None:
-    """Refuse outputs that cannot be written, before any model loads."""
-    from murmur_cli.batch import output_directory
-    from murmur_cli.writers.output import check_directory, check_inputs_kept, output_paths
-
-    if settings.to_stdout:
-        if len(settings.formats) != 1:
-            raise UsageError("-o - takes one format; name it with --format")
-        if len(sources) > 1 and settings.formats[0] not in JOINABLE_FORMATS:
-            raise UsageError(
-                f"-o - with several recordings takes {', '.join(JOINABLE_FORMATS)}; "
-                f"not {settings.formats[0]}"
-            )
-        return
-    planned: list[Path] = []
-    for source in sources:
-        directory = output_directory(source, settings)
-        # A missing input fails by itself later; its folder must not be created for it.
-        if settings.output_dir is not None or source.path.exists():
-            check_directory(directory)
-            planned.extend(output_paths(settings.formats, directory, source.session_id))
-    check_inputs_kept([source.path for source in sources], planned)
-
-
-def _chunk_seconds(text: str) -> float | None:
-    if text == "auto":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"--chunk {text}: give seconds or 'auto'") from None
+    )
 
 
 def _context(prompt: str, hotwords_file: Path | None) -> str:

@@ -7,19 +7,28 @@ from collections.abc import Sequence
 
 from murmur_cli.errors import UsageError
 
+BALANCED = "balanced"
+
 
 def resolve_device(requested: str) -> str:
-    """'cpu' or 'cuda:N' for 'auto', 'cpu', 'cuda' or 'cuda:N'; imports torch except for 'cpu'.
+    """'cpu', 'cuda:N' or 'balanced' for 'auto', 'cpu', 'cuda', 'cuda:N' or 'balanced'.
+
+    'balanced' spreads the layers of a model that is larger than one device over all CUDA devices
+    (accelerate does it). Imports torch except for 'cpu'.
 
     Raises:
         UsageError: another word, or a CUDA device that this machine does not have.
     """
     if requested == "cpu":
         return requested
-    match = re.fullmatch(r"auto|cuda(?::(\d+))?", requested)
+    match = re.fullmatch(r"auto|balanced|cuda(?::(\d+))?", requested)
     if match is None:
-        raise UsageError(f"--device {requested}: give auto, cpu, cuda or cuda:N")
+        raise UsageError(f"--device {requested}: give auto, cpu, cuda, cuda:N or balanced")
     count = cuda_device_count()
+    if requested == BALANCED:
+        if count < 2:
+            raise UsageError(f"--device balanced: wants several CUDA devices, there are {count}")
+        return BALANCED
     if requested == "auto":
         return "cuda:0" if count else "cpu"
     index = int(match.group(1) or 0)

@@ -109,7 +109,7 @@ def _names(folder: Path) -> list[str]:
         (["--format", ""], "--format names no format"),
         (["--task", "nonsense"], "--task nonsense: known tasks are transcribe, translate"),
         (["--language", " "], "--language is empty"),
-        (["--device", "gpu"], "--device gpu: give auto, cpu, cuda or cuda:N"),
+        (["--device", "gpu"], "--device gpu: give auto, cpu, cuda, cuda:N or balanced"),
         (["-o", ""], "-o is empty"),
         (["-o", "-"], "-o - takes one format"),
         (["-o", "-", "-f", "txt", "--show"], "--show and -o - both want standard output"),

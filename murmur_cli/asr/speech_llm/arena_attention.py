@@ -9,6 +9,7 @@ no state in the model. No mask function is registered for the name, so no mask i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
@@ -16,11 +17,16 @@ import torch
 from murmur_cli.asr.speech_llm.layer_caches import LayerCaches
 from murmur_cli.asr.speech_llm.row_layout import RowLayout
 from murmur_cli.engine.attention import StepRanges, attend, step_ranges
+from murmur_cli.engine.retrieval_step import RetrievalStep
+from murmur_cli.engine.speech_index import Observed, SpeechRows
 
 ARENA_ATTENTION = "murmur_arena"
 
 QUERY_BLOCK = 1024
 """Queries that a sliding layer looks at together while a prompt is read: bounds its mask."""
+
+OBSERVED_BLOCK = 64
+"""Queries that an index is shown together: bounds their scores."""
 
 ProbeHeads = dict[int, tuple[int, ...]]
 """layer -> query heads whose probabilities over the speech are wanted."""
@@ -76,12 +82,18 @@ class PromptPass:
     """Reads the whole prompt of one row: each token attends to itself and those before."""
 
     def __init__(
-        self, caches: LayerCaches, slot: int, speech: tuple[int, int], probes: ProbeHeads
+        self,
+        caches: LayerCaches,
+        row: SpeechRows,
+        probes: ProbeHeads,
+        indexed_suffix: int | None = None,
     ) -> None:
         self._caches = caches
-        self._slot = slot
-        self._speech = speech
+        self._row = row
+        (self._slot,) = row.slots
+        self._speech = (row.starts[0], row.starts[0] + row.lengths[0])
         self._probes = probes
+        self._suffix = indexed_suffix
         self.seen: list[torch.Tensor] = []
         """Probabilities of the last token over the speech, (probe heads, speech entries)."""
 
@@ -102,7 +114,34 @@ class PromptPass:
             )
         if layer in self._probes:
             self.seen.append(self._probe(self._probes[layer], query, keys, scale))
+        if self._suffix is not None and window is None:
+            self._show(layer, self._suffix, query, keys, scale)
         return _causal(query, keys, values, scale, window).transpose(1, 2)
+
+    def _show(
+        self, layer: int, suffix: int, query: torch.Tensor, keys: torch.Tensor, scale: float
+    ) -> None:
+        """Let the layer's index see the last queries, some at a time."""
+        place = self._caches.of(layer)
+        wanted = 0 if place.speech is None else place.speech.observed_queries(suffix)
+        if not wanted or place.speech is None:
+            return
+        heads, tokens, _ = query.shape[1:]
+        group = heads // keys.shape[1]
+        wide = keys[0].float().repeat_interleave(group, dim=0)
+        at = torch.arange(tokens, device=query.device)
+        row = replace(self._row, device=query.device)
+        for start in range(max(0, tokens - wanted), tokens, OBSERVED_BLOCK):
+            part = query[0, :, start : start + OBSERVED_BLOCK].float()
+            position = at[start : start + OBSERVED_BLOCK]
+            scores = (part @ wide.mT * scale).masked_fill(at > position[:, None], -torch.inf)
+            observed = Observed(
+                part.transpose(0, 1)[None],
+                scores.logsumexp(dim=2).mT[None].contiguous(),
+                scale,
+                (position + 1).to(torch.int32)[None],
+            )
+            place.speech.look(place.index, row, observed)
 
     def _probe(
         self, heads: Sequence[int], query: torch.Tensor, keys: torch.Tensor, scale: float
@@ -131,6 +170,7 @@ class StepPass:
         self._places = places
         self._probes = probes
         self._steps: dict[int | None, StepRanges] = {}
+        self._retrievals: dict[torch.device, RetrievalStep] = {}
         self.seen: list[torch.Tensor] = []
         """Probabilities over the slot, (rows, probe heads of a layer, capacity)."""
 
@@ -147,20 +187,55 @@ class StepPass:
         """Write the new entries, attend over the selected ones."""
         place = self._caches.of(layer)
         if not shares:
-            place.arena.write_entries(
-                place.index, self._slots, self._places, keys[:, :, 0], values[:, :, 0]
+            # Layers of a model that is larger than one device lie on several.
+            slots, places = self._slots.to(keys.device), self._places.to(keys.device)
+            place.arena.write_entries(place.index, slots, places, keys[:, :, 0], values[:, :, 0])
+        of_token, heads = query[:, :, 0].contiguous(), self._probes.get(layer, ())
+        retrieval = self._retrieval(place.arena.shape.device) if window is None else None
+        if retrieval is not None and place.speech is not None:
+            mixed, seen = retrieval.attend(
+                place.speech, place.index, of_token, place.keys, place.values, scale, heads
             )
-        mixed, seen = attend(
-            query[:, :, 0].contiguous(),
-            place.keys,
-            place.values,
-            self._step(window),
-            scale,
-            self._probes.get(layer, ()),
-        )
+        else:
+            mixed, seen = attend(
+                of_token, place.keys, place.values, self._step(window), scale, heads
+            )
         if seen is not None:
             self.seen.append(seen)
         return mixed[:, None]
+
+    def speech_read(self) -> tuple[float | None, ...] | None:
+        """Entries that each row read of its speech where an index chose; None: nowhere."""
+        steps = [step.speech_read() for step in self._retrievals.values()]
+        if not steps:
+            return None
+        return tuple(
+            None if reads[0] is None else sum(read or 0.0 for read in reads) / len(reads)
+            for reads in zip(*steps, strict=True)
+        )
+
+    def _retrieval(self, device: torch.device) -> RetrievalStep | None:
+        """The choices of the rows that an index serves; None without such rows."""
+        served = [
+            number
+            for number, layout in enumerate(self._layouts)
+            if layout.row.selection.speech is None
+        ]
+        if served and device not in self._retrievals:
+            of = [self._layouts[number] for number in served]
+            self._retrievals[device] = RetrievalStep(
+                [layout.row.slot for layout in self._layouts],
+                [layout.reads(None) for layout in self._layouts],
+                served,
+                SpeechRows(
+                    slots=tuple(layout.row.slot for layout in of),
+                    starts=tuple(layout.speech_start for layout in of),
+                    lengths=tuple(layout.row.speech_entries for layout in of),
+                    steps=tuple(layout.row.output_entries for layout in of),
+                    device=device,
+                ),
+            )
+        return self._retrievals.get(device)
 
     def _step(self, window: int | None) -> StepRanges:
         if window not in self._steps:

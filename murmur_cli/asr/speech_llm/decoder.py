@@ -21,12 +21,15 @@ from murmur_cli.asr.speech_llm.layer_caches import (
     LayerCaches,
     bytes_per_entry,
     bytes_read_per_entry,
+    indexes_bytes,
 )
 from murmur_cli.asr.speech_llm.resampled import resampled
 from murmur_cli.asr.speech_llm.row_layout import RowLayout
 from murmur_cli.engine.memory_plan import free_memory_bytes
 from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.policies.retrieval import RetrievalRule
+from murmur_cli.engine.speech_index import SpeechRows
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import Samples, SampleSource, SampleSpan
 
@@ -87,6 +90,7 @@ class SpeechLlmDecoder:
         rate = family.traits.sample_rate_hz
         self._max_speech = family.speech_entries(round(max_audio_s * rate) + 1)
         self._bound: OutputBound | None = None
+        self._retrieval: RetrievalRule | None = None
         self._caches: LayerCaches | None = None
         self._speech: dict[int, torch.Tensor] = {}
         by_device = STEPS_AHEAD if self._device.type == "cuda" else 1
@@ -126,11 +130,18 @@ class SpeechLlmDecoder:
 
     # --- memory -----------------------------------------------------------------------------
 
-    def planned_bytes(self, slots: int, own_entries: int) -> int:
-        """Bytes of all arenas, and of the speech embeddings kept until a row is done."""
+    def planned_bytes(
+        self, slots: int, own_entries: int, retrieval: RetrievalRule | None = None
+    ) -> int:
+        """Bytes of all arenas, of the speech embeddings kept until a row is done, of indexes."""
         entries = self._max_speech + own_entries
         kept = self._max_speech * self._width * self._dtype.itemsize
-        return slots * (entries * bytes_per_entry(self._layers, self._dtype) + kept)
+        arenas = slots * (entries * bytes_per_entry(self._layers, self._dtype) + kept)
+        if retrieval is None:
+            return arenas
+        return arenas + indexes_bytes(
+            self._layers, slots, entries, self._dtype, retrieval, self._max_speech
+        )
 
     @property
     def prepared_bytes(self) -> int:
@@ -142,14 +153,28 @@ class SpeechLlmDecoder:
         """Bytes that are free on the device of the arenas."""
         return free_memory_bytes(self._device)
 
-    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
-        """Allocate the arenas."""
+    def open(
+        self,
+        slots: int,
+        own_entries: int,
+        bound: OutputBound | None,
+        retrieval: RetrievalRule | None = None,
+    ) -> None:
+        """Allocate the arenas, and the indexes of a retrieval rule."""
         self._bound = bound
+        self._retrieval = retrieval
         self._caches = LayerCaches(
-            self._layers, slots, self._max_speech + own_entries, self._dtype, self._device
+            self._layers,
+            slots,
+            self._max_speech + own_entries,
+            self._dtype,
+            self._family.layer_devices,
+            retrieval,
+            self._max_speech,
         )
         # Attention that is to be recorded is looked at by the host after each step.
-        if self._steps_ahead > 1 and not self._probes:
+        on_one_device = set(self._family.layer_devices) == {self._device}
+        if self._steps_ahead > 1 and not self._probes and on_one_device:
             self._greedy = DeviceSteps(
                 self._family, self._caches, self._device, bound, self._steps_ahead
             )
@@ -199,10 +224,16 @@ class SpeechLlmDecoder:
             embedded = self._family.embed(ids.clamp(min=0))
             speech = slice(len(prompt), len(prompt) + entries)
             embedded[speech] = self._speech[slot]
-            run = PromptPass(self._opened, slot, (speech.start, speech.stop), self._probes)
+            rows = SpeechRows((slot,), (speech.start,), (entries,), (0,), self._device)
+            served = self._is_indexed(entries)
+            if served:
+                self._opened.begin(rows)
+            run = PromptPass(self._opened, rows, self._probes, len(suffix) if served else None)
             positions = torch.arange(len(ids), device=self._device)
             hidden = self._run(run, ids[None], embedded[None], positions[None])
             logits.append(self._family.logits(hidden[:, -1]))
+            if served:
+                self._opened.settle(rows)
             if run.seen:
                 seen.append(_padded(torch.cat(run.seen), self._max_speech))
         return PrefillOutput(
@@ -227,7 +258,15 @@ class SpeechLlmDecoder:
         run = StepPass(self._opened, layouts, slots, places, self._probes)
         embedded = self._family.embed(ids)
         hidden = self._run(run, ids[:, None], embedded[:, None], positions[:, None])
-        return StepOutput(self._family.logits(hidden[:, 0]), self._speech_part(run.seen, layouts))
+        return StepOutput(
+            self._family.logits(hidden[:, 0]),
+            self._speech_part(run.seen, layouts),
+            run.speech_read(),
+        )
+
+    def _is_indexed(self, entries: int) -> bool:
+        """Whether an index chooses for a row with so much speech."""
+        return self._retrieval is not None and entries > self._retrieval.budget.of(entries)
 
     def _run(
         self,

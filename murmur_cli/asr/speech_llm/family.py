@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -114,7 +114,13 @@ class SpeechLlm(ABC):
         if head_dim is None:
             head_dim = config.hidden_size // config.num_attention_heads
         kind = LayerKind(int(config.num_key_value_heads), int(head_dim))
-        return (kind,) * int(config.num_hidden_layers)
+        modes = getattr(config, "layer_types", None) or ("full",) * int(config.num_hidden_layers)
+        return tuple(replace(kind, slides=mode == "sliding_attention") for mode in modes)
+
+    @property
+    def layer_devices(self) -> tuple[torch.device, ...]:
+        """Where each layer is computed; several where the model is larger than one device."""
+        return tuple(next(iter(layer.parameters())).device for layer in self.text_model.layers)
 
     @property
     def max_positions(self) -> int:
