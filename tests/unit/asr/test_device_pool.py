@@ -157,5 +157,4 @@ def test_closing_ends_workers_that_wait_and_those_at_work() -> None:
     session = PooledBackend(devices).open_session(SilentProgress())
     session.submit(job("a", 3), more_follow=True)
     session.close()
-    assert threading.active_count() < 10
     assert not any(thread.name.startswith("device ") for thread in threading.enumerate())
