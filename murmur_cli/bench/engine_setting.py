@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from murmur_cli.engine.policies.registry import check_policy_name
+from murmur_cli.engine.policies.registry import RETRIEVAL, check_policy_name
 from murmur_cli.errors import UsageError
 
 BASELINE = "none"
@@ -68,6 +68,10 @@ COVERING: dict[str, Callable[[int, int], dict[str, str]]] = {
         "before": str(entries),
         "after": str(entries),
         "window": str(steps + 1),
+    },
+    **{
+        name: lambda entries, steps: {"budget": str(entries)}
+        for name in (name for rule in RETRIEVAL for name in (rule, f"{rule}+output"))
     },
 }
 """Policy → options with which nothing is evicted from so many speech entries and steps."""

@@ -12,6 +12,7 @@ from murmur_cli.engine.loop_guard import LoopGuard
 from murmur_cli.engine.memory_plan import RequestLimits, is_out_of_memory
 from murmur_cli.engine.model_adapter import DecoderAdapter, GreedySteps, TokenRule
 from murmur_cli.engine.policies.base import EvictionPolicy
+from murmur_cli.engine.policies.retrieval import retrieval_of
 from murmur_cli.engine.read_ahead import SLOTS_PER_PREPARED, ReadAhead
 from murmur_cli.engine.request import Failed, Finished, Loop, Request, StopReason
 from murmur_cli.engine.row import Row, begin_row
@@ -70,7 +71,7 @@ class DecodeEngine:
         self._time = SharedTime()
         self._finished: list[Finished] = []
         self._failed: list[Failed] = []
-        self._memory = SlotMemory(adapter, policy.output.bound, limits, warn)
+        self._memory = SlotMemory(adapter, policy.output.bound, limits, retrieval_of(policy), warn)
         self._is_last = False
 
     # --- the queue --------------------------------------------------------------------------
@@ -201,15 +202,17 @@ class DecodeEngine:
         step_rows = [row.step(self._policy) for row in rows]
         output = self._adapter.step(step_rows)
         self._time.charge(self._active)
-        for row, step_row in zip(rows, step_rows, strict=True):
-            row.count(step_row, self._adapter.entry_bytes)
+        read = output.speech_read or (None,) * len(rows)
+        for row, step_row, entries in zip(rows, step_rows, read, strict=True):
+            row.count(step_row, self._adapter.entry_bytes, entries)
         self._follow(rows, output.attention)
         self._take(rows, output.logits)
 
     def _needs_no_host(self, rows: list[Row]) -> bool:
         """Whether what the next steps read and choose is known without seeing their tokens."""
         greedy = all(row.request.temperature == 0 for row in rows)
-        return greedy and self._rule.is_fixed and self._policy.focus_need is None
+        by_position = self._policy.focus_need is None and retrieval_of(self._policy) is None
+        return greedy and self._rule.is_fixed and by_position
 
     def _run_ahead(self, rows: list[Row], greedy: GreedySteps) -> None:
         """Several steps at once; what a row was given after its end is forgotten."""

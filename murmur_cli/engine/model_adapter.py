@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import torch
 
 from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.regions import Selection
 
 
@@ -62,10 +63,15 @@ class PrefillOutput:
 
 @dataclass(frozen=True, slots=True)
 class StepOutput:
-    """logits: (rows, vocabulary) float32. attention: like PrefillOutput's, zeros where unread."""
+    """logits: (rows, vocabulary) float32. attention: like PrefillOutput's, zeros where unread.
+
+    speech_read: speech entries that each row read, mean over layers and KV heads; None for a row
+    (or all) whose selection says so itself.
+    """
 
     logits: torch.Tensor
     attention: torch.Tensor | None
+    speech_read: tuple[float | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +115,10 @@ class DecoderAdapter(Protocol):
     def greedy_steps(self) -> GreedySteps | None:
         """Steps without the host, under rules that are fixed; None where they gain nothing."""
 
-    def planned_bytes(self, slots: int, own_entries: int) -> int:
-        """Bytes that `open` with the same numbers allocates."""
+    def planned_bytes(
+        self, slots: int, own_entries: int, retrieval: RetrievalRule | None = None
+    ) -> int:
+        """Bytes that `open` with the same arguments allocates."""
 
     @property
     def prepared_bytes(self) -> int:
@@ -119,10 +127,17 @@ class DecoderAdapter(Protocol):
     def free_bytes(self) -> int | None:
         """Bytes that are free where the arenas lie; None if nobody knows."""
 
-    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
+    def open(
+        self,
+        slots: int,
+        own_entries: int,
+        bound: OutputBound | None,
+        retrieval: RetrievalRule | None = None,
+    ) -> None:
         """Allocate the arenas; `own_entries` of each slot are for prompt and output.
 
-        With a bound the output region is a ring that fits into them beside any prompt.
+        With a bound the output region is a ring that fits into them beside any prompt. With a
+        retrieval rule its index chooses where a row's selection of the speech is None.
         """
 
     def close(self) -> None:

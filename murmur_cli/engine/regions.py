@@ -52,9 +52,12 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What one step of one row reads: ascending, disjoint ranges of each region."""
+    """What one step of one row reads: ascending, disjoint ranges of each region.
 
-    speech: tuple[Range, ...]
+    speech: None where the policy's index chooses, for each layer and KV head.
+    """
+
+    speech: tuple[Range, ...] | None
     output: tuple[Range, ...]
 
 

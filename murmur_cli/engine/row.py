@@ -58,9 +58,17 @@ class Row:
         positions = max_entries - self.request.own_tokens
         return max(1, min(self.request.max_new_tokens, positions) - len(self.tokens))
 
-    def count(self, step: StepRow, entry: EntryBytes) -> None:
-        """Add to `kv` what the step read, and what full attention would have read."""
-        speech = count_entries(step.selection.speech)
+    def count(self, step: StepRow, entry: EntryBytes, speech_read: float | None = None) -> None:
+        """Add to `kv` what the step read, and what full attention would have read.
+
+        speech_read: where an index chose, the mean over layers and heads; a whole number is added.
+        """
+        chosen = step.selection.speech
+        if chosen is None:
+            assert speech_read is not None, step
+            speech = round(speech_read)
+        else:
+            speech = count_entries(chosen)
         around = step.prompt_entries + step.suffix_entries
         output = count_entries(step.selection.output) + around
         self.kv += KvUsage(

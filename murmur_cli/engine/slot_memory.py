@@ -7,6 +7,7 @@ from collections.abc import Callable
 from murmur_cli.engine.memory_plan import RequestLimits, own_entries, slots_that_fit
 from murmur_cli.engine.model_adapter import DecoderAdapter
 from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.request import Request
 from murmur_cli.errors import ModelError
 
@@ -22,11 +23,13 @@ class SlotMemory:
         adapter: DecoderAdapter,
         bound: OutputBound | None,
         limits: RequestLimits | None,
+        retrieval: RetrievalRule | None,
         warn: Callable[[str], None],
     ) -> None:
         self._adapter = adapter
         self._bound = bound
         self._limits = limits
+        self._retrieval = retrieval
         self._own_entries = own_entries(limits, bound, adapter.max_entries)
         self._warn = warn
         self.is_open = False
@@ -42,7 +45,7 @@ class SlotMemory:
 
     def planned_bytes(self, slots: int) -> int:
         """Bytes of the arenas of so many slots."""
-        return self._adapter.planned_bytes(slots, self._own_entries)
+        return self._adapter.planned_bytes(slots, self._own_entries, self._retrieval)
 
     def plan(self, wanted: int) -> int:
         """At most `wanted` slots that the free memory has room for.
@@ -62,7 +65,7 @@ class SlotMemory:
 
     def open(self, slots: int) -> None:
         """Allocate the arenas; raises what the allocator raises."""
-        self._adapter.open(slots, self._own_entries, self._bound)
+        self._adapter.open(slots, self._own_entries, self._bound, self._retrieval)
         self.is_open = True
 
     def close(self) -> None:

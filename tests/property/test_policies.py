@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from murmur_cli.engine.policies.base import EvictionPolicy, RequestRates
 from murmur_cli.engine.policies.registry import POLICIES, build_policy
+from murmur_cli.engine.policies.retrieval import retrieval_of
 from murmur_cli.engine.regions import Focus, Range, RowView, count_entries
 
 RATES = RequestRates(50.0, 7.0, 30.0, has_alignment_heads=True, tail_sinks=128)
@@ -41,6 +42,8 @@ def policies(draw: st.DrawFn, name: str) -> EvictionPolicy:
     joint = plain.speech is plain.output
     for region in ("speech",) if joint else ("speech", "output"):
         for field in dataclasses.fields(getattr(plain, region)):
+            if retrieval_of(plain) is not None and region == "speech" and field.name != "budget":
+                continue  # of the index
             key = field.name if joint else f"{region}_{field.name}"
             options[key] = str(draw(_values(field.name)))
     return build_policy(name, options, RATES)
@@ -55,7 +58,7 @@ def _values(name: str) -> st.SearchStrategy[object]:
         return st.floats(0.1, 300)
     if name == "min_mass":
         return st.floats(0, 1)
-    return st.integers(1 if name in ("window", "after") else 0, 60)
+    return st.integers(1 if name in ("window", "after", "budget") else 0, 60)
 
 
 def assert_legal(ranges: tuple[Range, ...], entries: int) -> None:
@@ -75,6 +78,14 @@ def test_selection_when_made_then_legal_and_holds_sinks_and_newest(
 ) -> None:
     policy, row = data.draw(policies(name)), data.draw(rows())
     selection = policy.select(row)
+    rule = retrieval_of(policy)
+    n = row.speech_entries
+    if rule is not None:
+        # Which entries they are, the index chooses; whether it is asked, the budget.
+        within = n <= rule.budget.of(n)
+        assert (selection.speech is None) == (not within)
+        selection = dataclasses.replace(selection, speech=selection.speech or ())
+    assert selection.speech is not None
     assert_legal(selection.speech, row.speech_entries)
     assert_legal(selection.output, row.output_entries)
     assert 1 + len(selection.speech) + len(selection.output) <= MAX_RANGES
@@ -83,7 +94,6 @@ def test_selection_when_made_then_legal_and_holds_sinks_and_newest(
     assert row.output_entries - 1 in written
     if policy.speech is policy.output:
         return  # its sinks are those of the whole row; see the closed form
-    n = row.speech_entries
     assert set(range(min(getattr(policy.speech, "sinks", 0), n))) <= read
     assert set(range(max(0, n - getattr(policy.speech, "tail_sinks", 0)), n)) <= read
     assert set(range(min(getattr(policy.output, "sinks", 0), row.output_entries))) <= written
@@ -114,6 +124,9 @@ def test_joined_when_compared_with_its_parts_then_reads_no_more_than_either(
     speech = dataclasses.replace(build_policy(part, {}, RATES), speech=policy.speech)
     output = dataclasses.replace(build_policy("output", {}, RATES), output=policy.output)
     chosen, by_speech, by_output = (p.select(row) for p in (policy, speech, output))
+    assert (
+        chosen.speech is not None and by_speech.speech is not None and by_output.speech is not None
+    )
     assert chosen.speech == by_speech.speech
     assert chosen.output == by_output.output
     read = count_entries(chosen.speech) + count_entries(chosen.output)
@@ -130,7 +143,7 @@ def test_selection_when_budget_covers_everything_then_that_of_none(name: str, ro
     joint = plain.speech is plain.output
     for region in ("speech",) if joint else ("speech", "output"):
         for field in dataclasses.fields(getattr(plain, region)):
-            if field.name in ("window", "before", "after"):
+            if field.name in ("window", "before", "after", "budget"):
                 options[field.name if joint else f"{region}_{field.name}"] = "1000"
     covering = build_policy(name, options, RATES)
     assert covering.select(row) == build_policy("none", {}, RATES).select(row)

@@ -11,6 +11,7 @@ import torch
 from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import EvictionPolicy, OutputBound
 from murmur_cli.engine.policies.keep_all import KeepAll
+from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.request import Request
 
 END = 0
@@ -54,13 +55,21 @@ class ScriptedDecoder:
     def greedy_steps(self) -> None:
         return None
 
-    def planned_bytes(self, slots: int, own_entries: int) -> int:
+    def planned_bytes(
+        self, slots: int, own_entries: int, retrieval: RetrievalRule | None = None
+    ) -> int:
         return slots * (SPEECH + own_entries) * self.entry_bytes.speech
 
     def free_bytes(self) -> int | None:
         return self.free
 
-    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
+    def open(
+        self,
+        slots: int,
+        own_entries: int,
+        bound: OutputBound | None,
+        retrieval: RetrievalRule | None = None,
+    ) -> None:
         self.bound = bound
         self.opened.append((slots, own_entries))
         self.scripts = {}

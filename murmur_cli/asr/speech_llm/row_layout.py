@@ -49,14 +49,22 @@ class RowLayout:
         """Slot entries that a layer reads, ascending and disjoint.
 
         window: a layer that slides sees the last `window` positions only, its own included.
+        Where an index chooses the speech, a layer that slides reads all that it sees; for the
+        others the index adds what it finds.
         """
         first = 0 if window is None else max(0, self.position - window + 1)
-        return merge_ranges(*self._spans(first))
+        return merge_ranges(*self._spans(first, slides=window is not None))
 
-    def _spans(self, first: int) -> Iterator[Range]:
+    def _speech(self, *, slides: bool) -> tuple[Range, ...]:
+        chosen = self.row.selection.speech
+        if chosen is None:
+            return ((0, self.row.speech_entries),) if slides else ()
+        return chosen
+
+    def _spans(self, first: int, *, slides: bool) -> Iterator[Range]:
         """Selected spans with positions of at least `first`."""
         yield (first, self.speech_start)
-        for start, end in self.row.selection.speech:
+        for start, end in self._speech(slides=slides):
             yield (max(first, self.speech_start + start), self.speech_start + end)
         yield (
             max(first, self.speech_start + self.row.speech_entries),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -19,9 +19,13 @@ from murmur_cli.asr.whisper.encoder_arithmetic import EncoderArithmetic
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.engine.arena import ArenaShape, KvArena, OutputRing
 from murmur_cli.engine.attention import StepRanges, attend, select
+from murmur_cli.engine.indexes.registry import index_bytes, speech_index
 from murmur_cli.engine.memory_plan import free_memory_bytes
 from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.policies.retrieval import RetrievalRule
+from murmur_cli.engine.retrieval_step import RetrievalStep
+from murmur_cli.engine.speech_index import Observed, SpeechIndex, SpeechRows
 from murmur_cli.types import Samples, SampleSource, SampleSpan
 
 
@@ -58,6 +62,8 @@ class _Tokens:
     """Tokens that go through the decoder together, each with what it reads and writes.
 
     ids, positions, slots, places: (tokens,) int64; `places` are entries of the own arena.
+    prompt_of: the rows whose prompts these are, of equal length, where the index wants to see
+    their queries.
     """
 
     ids: torch.Tensor
@@ -65,7 +71,8 @@ class _Tokens:
     slots: torch.Tensor
     places: torch.Tensor
     own: StepRanges
-    speech: StepRanges
+    speech: StepRanges | RetrievalStep
+    prompt_of: SpeechRows | None = None
 
 
 class WhisperDecoder:
@@ -109,6 +116,7 @@ class WhisperDecoder:
         self._bound: OutputBound | None = None
         self._cross: KvArena | None = None
         self._self: KvArena | None = None
+        self._index: SpeechIndex | None = None
 
     @property
     def end_tokens(self) -> frozenset[int]:
@@ -148,10 +156,15 @@ class WhisperDecoder:
         """None: the rules of timestamps look at each token before the next is chosen."""
         return None
 
-    def planned_bytes(self, slots: int, own_entries: int) -> int:
-        """Bytes of both arenas."""
+    def planned_bytes(
+        self, slots: int, own_entries: int, retrieval: RetrievalRule | None = None
+    ) -> int:
+        """Bytes of both arenas, and of the index if there is one."""
         entry = self.entry_bytes
-        return slots * (self.speech_entries * entry.speech + own_entries * entry.output)
+        arenas = slots * (self.speech_entries * entry.speech + own_entries * entry.output)
+        if not self._needs_index(retrieval):
+            return arenas
+        return arenas + index_bytes(retrieval, self._speech_shape(slots), self.speech_entries)
 
     @property
     def prepared_bytes(self) -> int:
@@ -164,23 +177,38 @@ class WhisperDecoder:
         """Bytes that are free where the arenas lie; None if the system does not say."""
         return free_memory_bytes(self._device)
 
-    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
-        """Allocate both arenas."""
+    def open(
+        self,
+        slots: int,
+        own_entries: int,
+        bound: OutputBound | None,
+        retrieval: RetrievalRule | None = None,
+    ) -> None:
+        """Allocate both arenas, and the index of a retrieval rule."""
         self._bound = bound
-        self._cross = self._arena(slots, self.speech_entries, self._speech_dtype)
-        self._self = self._arena(slots, own_entries, self._dtype)
+        self._cross = KvArena(self._speech_shape(slots))
+        self._self = KvArena(self._arena_shape(slots, own_entries, self._dtype))
+        if self._needs_index(retrieval):
+            self._index = speech_index(retrieval, self._cross, self.speech_entries)
 
     def close(self) -> None:
         """Let the arenas go."""
-        self._cross = self._self = None
+        self._cross = self._self = self._index = None
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
 
-    def _arena(self, slots: int, capacity: int, dtype: torch.dtype) -> KvArena:
-        return KvArena(
-            ArenaShape(
-                len(self._layers), slots, self._heads, capacity, self._head_dim, dtype, self._device
-            )
+    def _arena_shape(self, slots: int, capacity: int, dtype: torch.dtype) -> ArenaShape:
+        return ArenaShape(
+            len(self._layers), slots, self._heads, capacity, self._head_dim, dtype, self._device
+        )
+
+    def _speech_shape(self, slots: int) -> ArenaShape:
+        return self._arena_shape(slots, self.speech_entries, self._speech_dtype)
+
+    def _needs_index(self, retrieval: RetrievalRule | None) -> TypeGuard[RetrievalRule]:
+        """Every row has the same speech entries: the budget covers all rows or none."""
+        return retrieval is not None and self.speech_entries > retrieval.budget.of(
+            self.speech_entries
         )
 
     # --- speech -----------------------------------------------------------------------------
@@ -208,7 +236,19 @@ class WhisperDecoder:
                 assert window.features is not None
                 states = self._encoder.states(window.features)
             self._store_speech(slot, states)
+        if self._index is not None:
+            self._index.build(self._speech_rows(slots, 0))
         return (self.speech_entries,) * len(slots)
+
+    def _speech_rows(self, slots: Sequence[int], *steps: int) -> SpeechRows:
+        """Rows with their steps; one step stands for that of all of them."""
+        return SpeechRows(
+            slots=tuple(slots),
+            starts=(0,) * len(slots),
+            lengths=(self.speech_entries,) * len(slots),
+            steps=steps if len(steps) == len(slots) else steps * len(slots),
+            device=self._device,
+        )
 
     def _store_speech(self, slot: int, states: torch.Tensor) -> None:
         assert self._cross is not None
@@ -234,6 +274,9 @@ class WhisperDecoder:
         length = len(prompts[0])
         places = torch.arange(length, device=self._device).repeat(len(slots))
         of_token = [slot for slot in slots for _ in range(length)]
+        rows = self._speech_rows(slots, 0)
+        if self._index is not None:
+            self._index.begin(rows)
         hidden, probes = self._run(
             _Tokens(
                 ids=torch.tensor(prompts, dtype=torch.long, device=self._device).flatten(),
@@ -247,8 +290,11 @@ class WhisperDecoder:
                 speech=select(
                     self._speech, of_token, [((0, self.speech_entries),)] * len(of_token)
                 ),
+                prompt_of=rows,
             )
         )
+        if self._index is not None:
+            self._index.settle(rows)
         hidden = hidden.view(len(slots), length, -1)
         # What was said before, if anything, stands before the start of the transcript.
         start = prompts[0].index(self._tokens.start)
@@ -277,6 +323,7 @@ class WhisperDecoder:
             device=self._device,
         )
         ids, positions, slot_index, place_index = packed.unbind(0)
+        speech = self._speech_choice(rows)
         hidden, probes = self._run(
             _Tokens(
                 ids,
@@ -284,10 +331,26 @@ class WhisperDecoder:
                 slot_index,
                 place_index,
                 own=select(self._own, slots, own),
-                speech=select(self._speech, slots, [row.selection.speech for row in rows]),
+                speech=speech,
             )
         )
-        return StepOutput(self._logits(hidden), probes)
+        read = speech.speech_read() if isinstance(speech, RetrievalStep) else None
+        return StepOutput(self._logits(hidden), probes, read)
+
+    def _speech_choice(self, rows: Sequence[StepRow]) -> StepRanges | RetrievalStep:
+        """What the rows read of the speech: ranges, or what the index finds for each layer."""
+        slots = [row.slot for row in rows]
+        ranges = [row.selection.speech for row in rows]
+        known = [spans for spans in ranges if spans is not None]
+        if len(known) == len(rows):
+            return select(self._speech, slots, known)
+        assert not known, "rows of the same speech entries are chosen for alike"
+        return RetrievalStep(
+            slots,
+            [()] * len(rows),
+            range(len(rows)),
+            self._speech_rows(slots, *(row.output_entries for row in rows)),
+        )
 
     def _run(self, tokens: _Tokens) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Last hidden states (tokens, width), and the probes (tokens, heads, speech entries)."""
@@ -306,19 +369,39 @@ class WhisperDecoder:
             attention = module.encoder_attn
             states = module.encoder_attn_layer_norm(hidden)
             query = self._heads_of(attention.q_proj(states) * attention.scaling)
-            mixed, seen = attend(
-                query,
-                self._speech.keys[layer],
-                self._speech.values[layer],
-                tokens.speech,
-                probe_heads=self._probes[layer],
-            )
+            mixed, seen = self._attend_speech(layer, query, tokens)
             if seen is not None:
                 probes.append(seen)
             hidden = hidden + attention.out_proj(mixed.flatten(1))
             states = module.fc1(module.final_layer_norm(hidden))
             hidden = hidden + module.fc2(module.activation_fn(states))
         return self._decoder.layer_norm(hidden), torch.cat(probes, dim=1) if probes else None
+
+    def _attend_speech(
+        self, layer: int, query: torch.Tensor, tokens: _Tokens
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        keys, values = self._speech.keys[layer], self._speech.values[layer]
+        heads = self._probes[layer]
+        if isinstance(tokens.speech, RetrievalStep):
+            assert self._index is not None
+            return tokens.speech.attend(self._index, layer, query, keys, values, probe_heads=heads)
+        mixed, seen = attend(query, keys, values, tokens.speech, probe_heads=heads)
+        if tokens.prompt_of is not None:
+            self._show_prompt(layer, query, tokens.prompt_of)
+        if seen is not None and self._index is not None:
+            rows = self._speech_rows(tokens.speech.slots, 0)
+            seen = self._index.in_time(layer, rows, heads, seen)
+        return mixed, seen
+
+    def _show_prompt(self, layer: int, query: torch.Tensor, rows: SpeechRows) -> None:
+        """Let the index see the last prompt queries; query (rows * prompt, heads, head_dim)."""
+        wanted = 0 if self._index is None else self._index.observed_queries(len(query))
+        if not wanted or self._index is None:
+            return
+        of_row = query.view(len(rows.slots), -1, *query.shape[1:])[:, -wanted:]
+        keys = rows.of(self._speech.keys[layer]).float()
+        scores = torch.einsum("rqhd,rhnd->rqhn", of_row.float(), keys)
+        self._index.look(layer, rows, Observed(of_row, scores.logsumexp(dim=3), 1.0))
 
     @torch.inference_mode()
     def language_logits(self, encoded: torch.Tensor) -> torch.Tensor:

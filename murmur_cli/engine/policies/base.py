@@ -56,10 +56,13 @@ class FocusNeed:
 
 
 class SpeechRule(Protocol):
-    """Chooses entries of the speech region; the same for all layers and heads."""
+    """Chooses entries of the speech region."""
 
-    def select_speech(self, row: RowView) -> tuple[Range, ...]:
-        """Ascending, disjoint ranges within [0, row.speech_entries)."""
+    def select_speech(self, row: RowView) -> tuple[Range, ...] | None:
+        """Ascending, disjoint ranges within [0, row.speech_entries).
+
+        None: the index of the rule chooses, for each layer and KV head (`retrieval.py`).
+        """
 
     @property
     def focus_need(self) -> FocusNeed | None:

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 from typing import Any, TypeVar
 
+from murmur_cli.engine.policies.kv_budget import KvBudget
 from murmur_cli.errors import UsageError
 
 Rule = TypeVar("Rule")
@@ -60,6 +61,8 @@ def _parse(key: str, text: str, kind: type) -> Any:
             return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[
                 text.strip().lower()
             ]
+        if kind is KvBudget:
+            return KvBudget.parse(text)
         return kind(text)
     except (KeyError, ValueError):
         raise UsageError(f"--evict-opt {key}={text}: not a value of type {kind.__name__}") from None

@@ -14,16 +14,51 @@ from murmur_cli.engine.policies.base import (
     RequestRates,
     SpeechRule,
 )
+from murmur_cli.engine.policies.c3 import C3
+from murmur_cli.engine.policies.chunkkv import ChunkKv
+from murmur_cli.engine.policies.clusterkv import ClusterKv
+from murmur_cli.engine.policies.h2o import H2O
 from murmur_cli.engine.policies.keep_all import KeepAll
 from murmur_cli.engine.policies.options import override, reject_unknown
 from murmur_cli.engine.policies.output_window import OutputWindow
+from murmur_cli.engine.policies.pyramidkv import PyramidKv
+from murmur_cli.engine.policies.quest import Quest
+from murmur_cli.engine.policies.retrieval import RetrievalRule
+from murmur_cli.engine.policies.snapkv import SnapKv
 from murmur_cli.engine.policies.speech_window import SpeechWindow
 from murmur_cli.engine.policies.streaming_window import StreamingWindow
+from murmur_cli.engine.policies.unique import Unique
+from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.errors import UsageError
 
 Rules = tuple[SpeechRule, OutputRule] | JointRule
+RulesFor = Callable[[RequestRates], Rules]
 
-POLICIES: dict[str, Callable[[RequestRates], Rules]] = {
+BUDGET = "budget"
+"""Option of every rule with an index; `--kv-budget` is short for it."""
+
+RETRIEVAL: dict[str, Callable[[RequestRates], RetrievalRule]] = {
+    "c3": lambda rates: C3(),
+    "c3r": lambda rates: C3(remainder=True),
+    "quest": lambda rates: Quest(),
+    "unique": lambda rates: Unique(),
+    "clusterkv": lambda rates: ClusterKv(),
+    "h2o": H2O.defaults_for,
+    "snapkv": lambda rates: SnapKv(),
+    "pyramidkv": lambda rates: PyramidKv(),
+    "chunkkv": lambda rates: ChunkKv(),
+    "voxzip": VoxZip.defaults_for,
+}
+"""Speech rules with an index; each also stands with every output rule."""
+
+
+def _with_output(
+    rule: Callable[[RequestRates], RetrievalRule], output: Callable[[], OutputRule]
+) -> RulesFor:
+    return lambda rates: (rule(rates), output())
+
+
+POLICIES: dict[str, RulesFor] = {
     "none": lambda rates: (KeepAll(), KeepAll()),
     "output": lambda rates: (KeepAll(), OutputWindow()),
     "speech": lambda rates: (SpeechWindow.defaults_for(rates), KeepAll()),
@@ -31,6 +66,8 @@ POLICIES: dict[str, Callable[[RequestRates], Rules]] = {
     "streaming": StreamingWindow.defaults_for,
     "align": lambda rates: (AlignWindow.defaults_for(rates), KeepAll()),
     "align+output": lambda rates: (AlignWindow.defaults_for(rates), OutputWindow()),
+    **{name: _with_output(rule, KeepAll) for name, rule in RETRIEVAL.items()},
+    **{f"{name}+output": _with_output(rule, OutputWindow) for name, rule in RETRIEVAL.items()},
 }
 
 
@@ -46,6 +83,12 @@ def build_policy(name: str, options: dict[str, str], rates: RequestRates) -> Evi
     """
     check_policy_name(name)
     rules = POLICIES[name](rates)
+    speech_rule = rules[0] if isinstance(rules, tuple) else rules
+    if BUDGET in options and not isinstance(speech_rule, RetrievalRule):
+        raise UsageError(
+            f"--kv-budget {options[BUDGET]}: policy '{name}' chooses by position and has no "
+            f"budget; {', '.join(RETRIEVAL)} have one"
+        )
     if not isinstance(rules, tuple):
         joint, used = override(rules, options)
         reject_unknown(name, options, _options(rules), used)

@@ -16,6 +16,7 @@ from murmur_cli.engine.decode_engine import DecodeEngine
 from murmur_cli.engine.model_adapter import StepOutput, StepRow
 from murmur_cli.engine.policies.base import EvictionPolicy, RequestRates
 from murmur_cli.engine.policies.registry import POLICIES, build_policy
+from murmur_cli.engine.policies.retrieval import retrieval_of
 from murmur_cli.engine.regions import Range
 from murmur_cli.engine.request import Finished, Request
 from murmur_cli.types import SampleSpan
@@ -40,20 +41,24 @@ END = 207
 SMALL = {
     "speech": {
         "window": 20, "delay": 3, "sinks": 2, "tail_sinks": 6,
-        "before": 9, "after": 12, "max_spread": 1000, "min_mass": 0,
+        "before": 9, "after": 12, "max_spread": 1000, "min_mass": 0, "budget": 40, "page": 4,
     },
     "output": {"window": 5, "sinks": 2},
     "joint": {"window": 70, "sinks": 9},
 }  # fmt: skip
 COVERING = {
-    "speech": {"window": ENTRIES, "before": ENTRIES, "after": ENTRIES},
+    "speech": {"window": ENTRIES, "before": ENTRIES, "after": ENTRIES, "budget": ENTRIES},
     "output": {"window": STEPS},
     "joint": {"window": len(PROMPT) + ENTRIES + STEPS},
 }
 
 Budget = dict[str, dict[str, int]]
 
-POSITIONAL = [name for name in POLICIES if build_policy(name, {}, RATES).focus_need is None]
+POSITIONAL = [
+    name
+    for name in POLICIES
+    if (policy := build_policy(name, {}, RATES)).focus_need is None and retrieval_of(policy) is None
+]
 """Policies whose kept sets follow from the step alone."""
 
 

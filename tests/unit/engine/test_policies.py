@@ -8,6 +8,7 @@ from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.policies.keep_all import KeepAll
 from murmur_cli.engine.policies.output_window import OutputWindow
 from murmur_cli.engine.policies.registry import POLICIES, build_policy
+from murmur_cli.engine.policies.retrieval import retrieval_of
 from murmur_cli.engine.policies.speech_window import SpeechWindow
 from murmur_cli.engine.policies.streaming_window import StreamingWindow
 from murmur_cli.engine.regions import Range, RowView
@@ -244,7 +245,9 @@ def test_registry_when_default_then_newest_entry_is_read_and_selection_is_legal(
     assert policy.name == name
     for step in (1, 2, 41, 42, 300, 5000):
         selection = policy.select(RowView(step, 1500, step, prompt_entries=3))
-        for ranges, end in ((selection.speech, 1500), (selection.output, step)):
+        # None: an index chooses.
+        assert (selection.speech is None) == (retrieval_of(policy) is not None)
+        for ranges, end in ((selection.speech or (), 1500), (selection.output, step)):
             listed = entries(ranges)
             assert listed == sorted(set(listed))
             assert set(listed) <= set(range(end))

@@ -110,7 +110,14 @@ class Gemma4(SpeechLlm):
             if not shared:
                 producers[slides] = layer
             producer = producers[slides] if shared else None
-            kinds.append(LayerKind(own.num_key_value_heads, own.head_dim, producer))
+            kinds.append(
+                LayerKind(
+                    own.num_key_value_heads,
+                    own.head_dim,
+                    producer,
+                    slides=slides == "sliding_attention",
+                )
+            )
         return tuple(kinds)
 
     def extra_inputs(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -1,0 +1,1 @@
+"""Indexes of the retrieval policies: one policy, one file; what several share beside them."""

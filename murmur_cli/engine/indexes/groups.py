@@ -1,0 +1,305 @@
+"""Speech entries in groups that are ranges of the slot, read best group first.
+
+What C³, ClusterKV, Quest and UNIQUE have in common: a row's groups share out its speech; a step
+ranks them by its query and reads whole groups, best first, until the budget is full; of the group
+that no longer fits the first entries are read. With `remainder` each group that is not read
+stays in the softmax as one summary, and so does the rest of the one that is cut:
+
+    o = [sum_{j in S} e^{q.k_j} v_j + sum_{n not in S} |n| e^{q.k_n} v_n] / [the same without v]
+
+with k_n, v_n the means of the group's keys and values. Summaries of groups that are read have a
+weight of nothing, so the table of means is handed over as it lies and no group is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+from murmur_cli.engine.arena import KvArena
+from murmur_cli.engine.policies.retrieval import GroupRule
+from murmur_cli.engine.speech_index import HeadSelection, Observed, SpeechRows
+from murmur_kernels import PrefixSums, Summaries, range_summaries
+
+MAX_RANGES_READ = 128
+"""Groups that a KV head reads in one step at most; `murmur_kernels` has room for no more."""
+
+NO_WEIGHT = -1e30
+"""Logarithm of the entries of a summary that stands for none; finite, as -inf - -inf is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """Groups of all (layer, slot, KV head); padding has no entries.
+
+    Attributes:
+        starts, ends: (layers, slots, kv_heads, groups) int32, half-open, relative to the start
+            of the speech.
+        log_sizes: (layers, slots, kv_heads, groups + 1) float32; the last is that of no entries.
+        keys, values: (layers, slots, kv_heads, groups + 1, head_dim) float32 means; the last is
+            for the rest of a group that is cut. values: only with a remainder.
+    """
+
+    starts: torch.Tensor
+    ends: torch.Tensor
+    log_sizes: torch.Tensor
+    keys: torch.Tensor
+    values: torch.Tensor | None
+
+    @classmethod
+    def empty(cls, arena: KvArena, groups: int, *, with_values: bool) -> GroupTable:
+        """A table without entries."""
+        shape = arena.shape
+        leading = (shape.layers, shape.slots, shape.kv_heads, groups)
+        means = (*leading[:3], groups + 1, shape.head_dim)
+        starts = torch.zeros(leading, dtype=torch.int32, device=shape.device)
+        return cls(
+            starts=starts,
+            ends=torch.zeros_like(starts),
+            log_sizes=torch.full((*leading[:3], groups + 1), NO_WEIGHT, device=shape.device),
+            keys=torch.zeros(means, device=shape.device),
+            values=torch.zeros(means, device=shape.device) if with_values else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What every (layer, slot, KV head) reads, until it is chosen anew.
+
+    Attributes:
+        ranges: (layers, slots, kv_heads, R, 2) int32, entries of the slot.
+        num_ranges: (layers, slots, kv_heads) int32.
+        log_counts: (layers, slots, kv_heads, groups + 1) float32 of the summaries.
+        rests: (layers, slots, kv_heads, 2) int32: what the last summary stands for, relative to
+            the start of the speech.
+    """
+
+    ranges: torch.Tensor
+    num_ranges: torch.Tensor
+    log_counts: torch.Tensor
+    rests: torch.Tensor
+
+
+class Sums(Protocol):
+    """Where the means of any range come from."""
+
+    def prefix_sums(self, layer: int, rows: SpeechRows) -> tuple[PrefixSums, PrefixSums | None]:
+        """Of keys and values, in the order in which the speech is stored."""
+
+
+class GroupIndex:
+    """A SpeechIndex over groups; a subclass makes the groups and scores them.
+
+    Args:
+        rule: the options.
+        arena: whose speech it is.
+        groups: most groups of a row.
+        sums: for the rest of a cut group; None where groups are never cut.
+    """
+
+    def __init__(
+        self, rule: GroupRule, arena: KvArena, groups: int, sums: Sums | None = None
+    ) -> None:
+        self._rule = rule
+        self._arena = arena
+        self._groups = groups
+        self._sums = sums
+        self.table = GroupTable.empty(arena, groups, with_values=rule.remainder)
+        shape = arena.shape
+        leading = (shape.layers, shape.slots, shape.kv_heads)
+        ranges = min(groups, MAX_RANGES_READ)
+        self._chosen = Chosen(
+            ranges=self._int32(*leading, ranges, 2),
+            num_ranges=self._int32(*leading),
+            log_counts=torch.full((*leading, groups + 1), NO_WEIGHT, device=shape.device),
+            rests=self._int32(*leading, 2),
+        )
+
+    def _int32(self, *sizes: int) -> torch.Tensor:
+        return torch.zeros(sizes, dtype=torch.int32, device=self._arena.shape.device)
+
+    # --- what a subclass defines --------------------------------------------------------------
+
+    def build(self, rows: SpeechRows) -> None:
+        """Fill the table for rows whose speech has been written."""
+        raise NotImplementedError
+
+    def begin(self, rows: SpeechRows) -> None:
+        """Nothing to do: no prompt is looked at."""
+
+    def settle(self, rows: SpeechRows) -> None:
+        """Nothing to do: groups stay as they were built."""
+
+    def _scores(
+        self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
+    ) -> torch.Tensor:
+        """(rows, kv_heads, groups) float32, -inf for padding."""
+        raise NotImplementedError
+
+    def _wanted(self, rows: SpeechRows) -> torch.Tensor:
+        """(rows,) int32: entries to read."""
+        budget = self._rule.budget
+        return torch.tensor(
+            [budget.of(length) for length in rows.lengths],
+            dtype=torch.int32,
+            device=rows.device,
+        )
+
+    # --- SpeechIndex --------------------------------------------------------------------------
+
+    def observed_queries(self, suffix_entries: int) -> int:
+        """None: the queries of decoding choose."""
+        return 0
+
+    def look(self, layer: int, rows: SpeechRows, observed: Observed) -> None:
+        """Not called."""
+        raise NotImplementedError
+
+    @property
+    def needs_log_sum_exp(self) -> bool:
+        """No."""
+        return False
+
+    def observe(
+        self,
+        layer: int,
+        rows: SpeechRows,
+        query: torch.Tensor,
+        log_sum_exp: torch.Tensor,
+        scale: float,
+    ) -> None:
+        """Not called."""
+        raise NotImplementedError
+
+    def in_time(
+        self, layer: int, rows: SpeechRows, heads: Sequence[int], by_entry: torch.Tensor
+    ) -> torch.Tensor:
+        """As it is: the speech lies in the order of time."""
+        return by_entry
+
+    def select(
+        self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
+    ) -> HeadSelection:
+        """Choose for the rows whose turn it is; the others read what they chose before."""
+        if layer < self._rule.dense_layers:
+            return self._everything(rows)
+        due = [
+            number for number, step in enumerate(rows.steps) if (step - 1) % self._rule.refresh == 0
+        ]
+        if due:
+            self._choose(
+                layer, rows.only(due), query if len(due) == len(query) else query[due], scale
+            )
+        return self._selection(layer, rows)
+
+    def _choose(self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float) -> None:
+        order = self._scores(layer, rows, query, scale).argsort(dim=2, descending=True, stable=True)
+        starts = rows.of(self.table.starts[layer]).gather(2, order)
+        sizes = rows.of(self.table.ends[layer]).gather(2, order) - starts
+        before = sizes.cumsum(dim=2, dtype=torch.int32) - sizes
+        taken = (self._wanted(rows)[:, None, None] - before).clamp(min=0).minimum(sizes)
+        room = self._chosen.ranges.shape[3]
+        taken[:, :, room:] = 0
+        first = starts[:, :, :room] + rows.first_entries[:, None, None]
+        ranges = torch.stack((first, first + taken[:, :, :room]), dim=3)
+        number = (taken > 0).sum(dim=2, dtype=torch.int32)
+        _write(rows, self._chosen.ranges[layer], ranges)
+        _write(rows, self._chosen.num_ranges[layer], number)
+        if self._rule.remainder:
+            self._keep_the_rest(layer, rows, order, starts, sizes, taken)
+
+    def _keep_the_rest(
+        self,
+        layer: int,
+        rows: SpeechRows,
+        order: torch.Tensor,
+        starts: torch.Tensor,
+        sizes: torch.Tensor,
+        taken: torch.Tensor,
+    ) -> None:
+        """Weights of the summaries, and the summary of what is left of the group that is cut."""
+        log_sizes = rows.of(self.table.log_sizes[layer]).gather(2, order)
+        of_rank = torch.where(taken > 0, NO_WEIGHT, log_sizes)
+        log_counts = torch.full(
+            (*order.shape[:2], self._groups + 1), NO_WEIGHT, device=order.device
+        )
+        log_counts.scatter_(2, order, of_rank)
+        if self._sums is not None:
+            is_cut = (taken > 0) & (taken < sizes)
+            # One group at most is cut.
+            start = ((starts + taken) * is_cut).sum(dim=2, keepdim=True, dtype=torch.int32)
+            end = ((starts + sizes) * is_cut).sum(dim=2, keepdim=True, dtype=torch.int32)
+            rest = torch.stack((start, end), dim=3)
+            number = is_cut.sum(dim=2, dtype=torch.int32)
+            keys, values = rows.of(self.table.keys[layer]), rows.of(self._values[layer])
+            key_sums, value_sums = self._sums.prefix_sums(layer, rows)
+            range_summaries(
+                key_sums,
+                value_sums,
+                rest,
+                number,
+                keys[:, :, self._groups :],
+                values[:, :, self._groups :],
+                log_counts[:, :, self._groups :],
+            )
+            rows.put(self.table.keys[layer], keys)
+            rows.put(self._values[layer], values)
+            _write(rows, self._chosen.rests[layer], rest[:, :, 0])
+        _write(rows, self._chosen.log_counts[layer], log_counts)
+
+    def _selection(self, layer: int, rows: SpeechRows) -> HeadSelection:
+        ranges = rows.of(self._chosen.ranges[layer])
+        number = rows.of(self._chosen.num_ranges[layer])
+        sizes = ranges[..., 1] - ranges[..., 0]
+        read = sizes.sum(dim=(1, 2)).float() / sizes.shape[1]
+        summaries = groups = None
+        if self._rule.remainder:
+            table = self.table
+            starts, ends = rows.of(table.starts[layer]), rows.of(table.ends[layer])
+            count = self._groups + (self._sums is not None)
+            summaries = Summaries(
+                keys=rows.of(table.keys[layer])[:, :, :count],
+                values=rows.of(self._values[layer])[:, :, :count],
+                log_counts=rows.of(self._chosen.log_counts[layer])[:, :, :count],
+                counts=torch.full_like(number, count),
+            )
+            spans = torch.stack((starts, ends), dim=3)
+            if self._sums is not None:
+                spans = torch.cat((spans, rows.of(self._chosen.rests[layer]).unsqueeze(2)), dim=2)
+            groups = spans + rows.first_entries[:, None, None, None]
+            # Every summary is scored, whether it has a weight or not.
+            read = read + ((ends > starts).sum(dim=(1, 2)).float() / ends.shape[1])
+        return HeadSelection(
+            entries_read=read,
+            head_ranges=ranges,
+            num_head_ranges=number,
+            summaries=summaries,
+            summary_ranges=groups,
+        )
+
+    def _everything(self, rows: SpeechRows) -> HeadSelection:
+        heads = self._arena.shape.kv_heads
+        ends = rows.first_entries + rows.entries
+        spans = torch.stack((rows.first_entries, ends), dim=1)[:, None, None]
+        number = torch.ones(len(rows.slots), heads, dtype=torch.int32, device=rows.device)
+        return HeadSelection(
+            entries_read=rows.entries.float(),
+            head_ranges=spans.expand(-1, heads, -1, -1).contiguous(),
+            num_head_ranges=number,
+        )
+
+    @property
+    def _values(self) -> torch.Tensor:
+        assert self.table.values is not None
+        return self.table.values
+
+
+def _write(rows: SpeechRows, state: torch.Tensor, part: torch.Tensor) -> None:
+    """Write a rows' part (rows, …) of a state (slots, …)."""
+    if rows.are_consecutive:
+        rows.of(state).copy_(part)
+    else:
+        state.index_copy_(0, rows.slot_index.long(), part)

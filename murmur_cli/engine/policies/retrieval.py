@@ -1,0 +1,80 @@
+"""Speech policies whose choice depends on keys and queries, layer by layer and head by head.
+
+A rule of this kind says how much may be read; which entries these are is found where the tensors
+are, by the index in `engine/indexes` that belongs to the rule's class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from murmur_cli.engine.policies.base import EvictionPolicy, FocusNeed
+from murmur_cli.engine.policies.kv_budget import KvBudget
+from murmur_cli.engine.policies.options import require_at_least
+from murmur_cli.engine.regions import Range, RowView, merge_ranges
+from murmur_cli.errors import UsageError
+
+DEFAULT_BUDGET = KvBudget(share=0.25)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalRule:
+    """Reads at most `budget` speech entries per KV head, chosen by an index.
+
+    A row with no more entries than that is read whole, as without a policy.
+
+    Attributes:
+        budget: entries per KV head that are read one by one. Summaries come on top of it.
+    """
+
+    budget: KvBudget = DEFAULT_BUDGET
+
+    def select_speech(self, row: RowView) -> tuple[Range, ...] | None:
+        """All entries if the budget covers them; else None, the index chooses."""
+        n = row.speech_entries
+        if n <= self.budget.of(n):
+            return merge_ranges((0, n))
+        return None
+
+    @property
+    def focus_need(self) -> FocusNeed | None:
+        """None: the index sees each query itself."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRule(RetrievalRule):
+    """Entries are ranked in groups, and groups are read best first.
+
+    Attributes:
+        remainder: groups that are not read stay in the softmax as one summary each: mean key,
+            mean value, logarithm of the number of entries (C³ with remainder).
+        refresh: decode steps of a row for which a choice holds; 1 chooses in each.
+        dense_layers: first layers that read everything.
+    """
+
+    remainder: bool = False
+    refresh: int = 1
+    dense_layers: int = 0
+
+    def check_groups(self) -> None:
+        """Raise a UsageError for a value below its limit."""
+        require_at_least("refresh", self.refresh, 1)
+        require_at_least("dense_layers", self.dense_layers, 0)
+
+
+def retrieval_of(policy: EvictionPolicy) -> RetrievalRule | None:
+    """The policy's speech rule if it has an index."""
+    return policy.speech if isinstance(policy.speech, RetrievalRule) else None
+
+
+def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise a UsageError unless an option's value is one of the choices."""
+    if value not in choices:
+        raise UsageError(f"--evict-opt {name}={value}: give one of {', '.join(choices)}")
+
+
+def require_share(name: str, value: float) -> None:
+    """Raise a UsageError unless an option's value is from 0 to 1."""
+    if not 0 <= value <= 1:
+        raise UsageError(f"--evict-opt {name}={value:g}: give 0 to 1")

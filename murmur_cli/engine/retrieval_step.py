@@ -1,0 +1,142 @@
+"""One decode step in which an index chooses what some rows read of the speech."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from murmur_cli.engine.regions import Range
+from murmur_cli.engine.speech_index import HeadSelection, SpeechIndex, SpeechRows
+from murmur_cli.engine.speech_trace import by_entry
+from murmur_kernels import MAX_RANGES, Selection, Summaries, decode_attention
+
+
+class RetrievalStep:
+    """Ranges that all layers share, and the layers' own choices beside them.
+
+    Args:
+        slots: of all rows.
+        ranges: entries of the slot that each row reads in every layer and head.
+        served: numbers of the rows that an index serves.
+        rows: these rows.
+    """
+
+    def __init__(
+        self,
+        slots: Sequence[int],
+        ranges: Sequence[tuple[Range, ...]],
+        served: Sequence[int],
+        rows: SpeechRows,
+    ) -> None:
+        self._count = len(slots)
+        self._rows = rows
+        self._served = None if len(served) == len(slots) else list(served)
+        device = rows.device
+        table = [
+            [slot, len(spans), *(edge for span in spans for edge in span)]
+            for slot, spans in zip(slots, ranges, strict=True)
+        ]
+        width = 2 + 2 * MAX_RANGES
+        packed = torch.tensor(
+            [line + [0] * (width - len(line)) for line in table], dtype=torch.int32, device=device
+        )
+        self._shared = Selection(
+            slots=packed[:, 0],
+            active=torch.ones(len(slots), dtype=torch.bool, device=device),
+            ranges=packed[:, 2:].view(len(slots), MAX_RANGES, 2),
+            num_ranges=packed[:, 1],
+        )
+        self._read = torch.zeros(len(rows.slots), device=device)
+        self._layers = 0
+
+    def attend(
+        self,
+        index: SpeechIndex,
+        layer: int,
+        query: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        scale: float = 1.0,
+        probe_heads: Sequence[int] = (),
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """As `engine.attention.attend`, over what the index chooses.
+
+        Probabilities are those of the entries in the order of time.
+        """
+        rows = self._rows
+        own = query if self._served is None else query[self._served]
+        chosen = index.select(layer, rows, own, scale)
+        self._read += chosen.entries_read
+        self._layers += 1
+        if self._served is not None:
+            chosen = _among(chosen, self._served, self._count)
+        selection = replace(
+            self._shared,
+            head_ranges=chosen.head_ranges,
+            num_head_ranges=chosen.num_head_ranges,
+            indices=chosen.indices,
+            num_indices=chosen.num_indices,
+            summaries=chosen.summaries,
+        )
+        found = decode_attention(
+            query,
+            keys,
+            values,
+            selection,
+            scale,
+            probe_heads,
+            log_sum_exp=index.needs_log_sum_exp,
+        )
+        if found.log_sum_exp is not None:
+            sums = found.log_sum_exp
+            sums = sums if self._served is None else sums[self._served]
+            index.observe(layer, rows, own, sums, scale)
+        if found.probabilities is None:
+            return found.out, None
+        group = query.shape[1] // keys.shape[1]
+        heads = [head // group for head in probe_heads]
+        seen = by_entry(found.probabilities, selection, chosen, heads, keys.shape[2])
+        if self._served is None:
+            return found.out, index.in_time(layer, rows, heads, seen)
+        seen[self._served] = index.in_time(layer, rows, heads, seen[self._served])
+        return found.out, seen
+
+    def speech_read(self) -> tuple[float | None, ...]:
+        """Entries that each row read of its speech, mean over layers; None: not by an index."""
+        means = (self._read / max(1, self._layers)).tolist()
+        if self._served is None:
+            return tuple(means)
+        of_row = dict(zip(self._served, means, strict=True))
+        return tuple(of_row.get(row) for row in range(self._count))
+
+
+def _among(chosen: HeadSelection, numbers: list[int], count: int) -> HeadSelection:
+    """The same among `count` rows, of which the others choose nothing."""
+
+    def spread(part: torch.Tensor) -> torch.Tensor:
+        whole = part.new_zeros(count, *part.shape[1:])
+        whole[numbers] = part
+        return whole
+
+    def spread_if(part: torch.Tensor | None) -> torch.Tensor | None:
+        return None if part is None else spread(part)
+
+    summaries = chosen.summaries
+    return HeadSelection(
+        entries_read=spread(chosen.entries_read),
+        head_ranges=spread_if(chosen.head_ranges),
+        num_head_ranges=spread_if(chosen.num_head_ranges),
+        indices=spread_if(chosen.indices),
+        num_indices=spread_if(chosen.num_indices),
+        summaries=None
+        if summaries is None
+        else Summaries(
+            spread(summaries.keys),
+            spread(summaries.values),
+            spread(summaries.log_counts),
+            spread(summaries.counts),
+        ),
+        summary_ranges=spread_if(chosen.summary_ranges),
+    )
