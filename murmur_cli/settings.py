@@ -45,6 +45,8 @@ class TranscribeSettings:
         chunk_s: ceiling of a chunk in seconds; None chooses by rule ('--chunk auto').
         evict: name of the KV eviction policy.
         evict_options: options of the policy, still as text; the policy checks them.
+        kv_budget: speech entries per KV head that the policy may read, or a share of them, still
+            as text; None leaves it to the policy.
         batch_size: slots of the decode engine.
         language: language code, None to detect.
         task: 'transcribe' or 'translate'.
@@ -67,6 +69,7 @@ class TranscribeSettings:
     chunk_s: float | None = DEFAULT_CHUNK_S
     evict: str = "none"
     evict_options: dict[str, str] = field(default_factory=dict)
+    kv_budget: str | None = None
     batch_size: int = DEFAULT_BATCH_SIZE
     language: str | None = None
     task: str = "transcribe"
@@ -89,7 +92,16 @@ class TranscribeSettings:
         """Ceiling of the chunks in seconds, that of the rule if it is left to it."""
         return AUTO_CHUNK_S if self.chunk_s is None else self.chunk_s
 
+    @property
+    def policy_options(self) -> dict[str, str]:
+        """Options of the policy with its budget among them."""
+        if self.kv_budget is None:
+            return self.evict_options
+        return {**self.evict_options, "budget": self.kv_budget}
+
     def __post_init__(self) -> None:
+        if self.kv_budget is not None and "budget" in self.evict_options:
+            raise UsageError("--kv-budget and --evict-opt budget: give one of them")
         if self.chunk_s is not None and not MIN_CHUNK_S <= self.chunk_s < math.inf:
             raise UsageError(
                 f"--chunk {self.chunk_s:g}: give at least {MIN_CHUNK_S:g} seconds, or 'auto'"

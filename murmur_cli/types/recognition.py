@@ -85,7 +85,8 @@ class KvUsage:
 
     Attributes:
         steps: row-steps (one token of one row).
-        speech_entries_read: entries of the speech region read.
+        speech_entries_read: entries of the speech region read; where a policy chooses for each
+            layer and head, the mean, in which a summary counts as one entry.
         speech_entries_held: entries of the speech region that full attention would read.
         output_entries_read: entries of prompt and output read.
         output_entries_held: entries of prompt and output that full attention would read.
