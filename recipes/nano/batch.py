@@ -48,12 +48,15 @@ class Batch:
         first_frame: (rows,)
         outputs: (rows, tokens), suffix and transcript, with the end token, then padding.
         positions: (rows, prompt + frames + tokens)
+        looks: (rows, tokens - 1, 2) for each token but the first, from which frame of the excerpt
+            to which it is heard, the end excluded; the same twice for the end and for padding.
     """
 
     frames: torch.Tensor
     first_frame: torch.Tensor
     outputs: torch.Tensor
     positions: torch.Tensor
+    looks: torch.Tensor
 
     @classmethod
     def of(cls, rows: list[Row]) -> Batch:
@@ -64,15 +67,20 @@ class Batch:
             (len(rows), rows[0].meeting.frames.shape[0] + len(PROMPT) + longest)
         )
         positions = positions.long()
+        looks = torch.zeros((len(rows), longest - 1, 2), dtype=torch.long)
         for number, row in enumerate(rows):
             tokens = (*SUFFIX, *row.meeting.tokens)
             outputs[number, : len(tokens)] = torch.tensor(tokens)
             positions[number, : len(row.positions)] = row.positions
+            spans = [span for part in row.meeting.parts for span in part.token_spans]
+            if spans:
+                looks[number, : len(spans)] = torch.tensor(spans) - row.meeting.first_frame
         return cls(
             torch.from_numpy(np.stack([row.meeting.frames for row in rows])),
             torch.tensor([row.meeting.first_frame for row in rows]),
             outputs,
             positions,
+            looks,
         )
 
 

@@ -74,6 +74,12 @@ class SpokenPart:
             *(WORD_BASE + word for word in self.words),
         )
 
+    @property
+    def token_spans(self) -> tuple[tuple[int, int], ...]:
+        """Frames that each token tells of: time and speaker of the first word's."""
+        marks = len(self.tokens) - len(self.words)
+        return (*(self.spans[0],) * marks, *self.spans)
+
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
