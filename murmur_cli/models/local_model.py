@@ -54,6 +54,17 @@ def model_type_of(name: str, folder: Path) -> str:
     return str(model_type)
 
 
+def _check_parts(name: str, folder: Path, model_type: str) -> None:
+    """A config.json without its text model would be taken for that of the largest model."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    inner = config.get("thinker_config", config)
+    if not isinstance(inner, dict) or not isinstance(inner.get("text_config"), dict):
+        raise ModelError(
+            f"{name}: {folder / 'config.json'} does not describe the text model of a "
+            f"{SPEECH_LLM_TYPES[model_type]}; fetch it anew: murmur models pull"
+        )
+
+
 def check_model_folder(name: str, folder: Path) -> str:
     """Make sure that `folder` holds a model that can be loaded, weights unread; its type.
 
@@ -76,6 +87,8 @@ def check_model_folder(name: str, folder: Path) -> str:
             f"{name}: {folder} has no *.safetensors; save it with save_pretrained, or fetch it "
             "anew: murmur models pull"
         )
+    if model_type in SPEECH_LLM_TYPES:
+        _check_parts(name, folder, model_type)
     return model_type
 
 

@@ -97,6 +97,15 @@ def test_choose_when_folder_lacks_something_then_error_names_it(
         choose_model(str(folder), "cpu")
 
 
+def test_choose_when_a_speech_llms_config_lacks_its_parts_then_error(tmp_path: Path) -> None:
+    folder = _folder(tmp_path / "mine", "vibevoice_asr")
+    with pytest.raises(ModelError, match="does not describe the text model of a VibeVoice-ASR"):
+        choose_model(str(folder), "cpu")
+    config = {"model_type": "vibevoice_asr", "text_config": {}}
+    (folder / "config.json").write_text(json.dumps(config))
+    assert choose_model(str(folder), "cpu").model_type == "vibevoice_asr"
+
+
 def test_choose_when_folder_is_absent_then_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="there is no such folder"):
         choose_model(str(tmp_path / "none"), "cpu")

@@ -98,7 +98,7 @@ class VibeVoice(SpeechLlm):
         """The chat template's, with the seconds of audio and the context in the user's turn."""
         placeholder = torch.zeros(1).numpy()
         text = self.processor.apply_transcription_request(
-            audio=[placeholder], prompt=ask.context or None, tokenize=False
+            audio=[placeholder], prompt=_harmless(ask.context) or None, tokenize=False
         )[0]
         text = text.replace(self.processor.audio_duration_token, f"{ask.audio_s:.2f}")
         return split_at_speech(self._encode(text), self.model.config.audio_token_id)
@@ -110,3 +110,8 @@ class VibeVoice(SpeechLlm):
     def _encode(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
+
+
+def _harmless(context: str) -> str:
+    """The user's text, with no marks in it that the tokenizer takes for special tokens."""
+    return context.replace("<|", "< |")
