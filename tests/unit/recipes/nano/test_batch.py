@@ -31,4 +31,9 @@ def test_batch_when_outputs_differ_in_length_then_padded_on_the_right() -> None:
         assert tokens == [ANSWER, *row.meeting.tokens]
         assert tokens[-1] == END
         assert batch.first_frame[number] == row.meeting.first_frame
+        looks = batch.looks[number] + row.meeting.first_frame
+        first = row.meeting.parts[0]
+        assert looks[:4].tolist() == [list(first.spans[0])] * 4
+        assert looks[4].tolist() == list(first.spans[1])
+        assert batch.looks[number, len(tokens) - 2].tolist() == [0, 0]
     assert batch.positions.shape == (3, 2 + 40 + batch.outputs.shape[1])

@@ -18,7 +18,7 @@ def test_orthogonal_then_singular_values_near_one(shape: tuple[int, int]) -> Non
 def test_step_when_a_quadratic_is_minimised_then_it_falls() -> None:
     matrix = torch.nn.Parameter(torch.eye(4))
     optimizer = Muon([matrix], lr=0.05)
-    for _ in range(40):
+    for _ in range(60):
         optimizer.zero_grad()
         matrix.square().sum().backward()
         optimizer.step()
