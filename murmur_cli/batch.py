@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from murmur_cli.audio.discover import InputFile
+from murmur_cli.enrolment.enrol import enrol, refuse_failed
+from murmur_cli.enrolment.request import NO_ENROLMENT, EnrolRequest
 from murmur_cli.errors import ExitCode, ModelError, RecordingError, UsageError
 from murmur_cli.models.choice import ModelChoice
 from murmur_cli.pipeline import Done, Pipeline
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings
-from murmur_cli.stages import start_stages
-from murmur_cli.types import Status, Transcript
+from murmur_cli.stages import Stages, start_stages
+from murmur_cli.types import KnownVoices, Status, Transcript
 from murmur_cli.writers.output import write_outputs
 
 
@@ -42,21 +44,27 @@ def output_directory(source: InputFile, settings: TranscribeSettings) -> Path:
 def transcribe_batch(
     sources: Sequence[InputFile],
     settings: TranscribeSettings,
-    choice: ModelChoice,
+    choice: ModelChoice | None,
     device: str,
     progress: ProgressHook,
     on_outcome: Callable[[Outcome], None],
     *,
     in_order: bool = False,
+    enrolment: EnrolRequest = NO_ENROLMENT,
 ) -> tuple[Outcome, ...]:
     """Transcribe and write the inputs, each as soon as it is done; `on_outcome` hears of it.
 
     Outcomes come in order of completion. `in_order` holds them back until those before them are
     told; the files are written all the same.
 
+    Args:
+        choice: the recogniser; None where no words are wanted.
+        enrolment: voices to know by name.
+
     Raises:
         ModelError: a model cannot be loaded; no other recording could do better.
-        UsageError: the model, once loaded, lacks what the settings ask for.
+        UsageError: the model, once loaded, lacks what the settings ask for, or a clip of a voice
+            to know gives none.
     """
     outcomes: list[Outcome] = []
 
@@ -65,18 +73,28 @@ def transcribe_batch(
         on_outcome(outcome)
 
     ordered = InOrder([source.session_id for source in sources], tell)
-    with (
-        start_stages(settings, choice, device, progress) as stages,
+    with start_stages(settings, choice, device, progress) as stages:
+        known = _known_voices(enrolment, stages, progress)
+        pipeline = Pipeline(settings, stages, device, progress, known)
         # Closed here if `on_outcome` ends the run.
-        closing(Pipeline(settings, stages, device, progress).run(sources)) as finished,
-    ):
-        for done in finished:
-            outcome = _outcome(done, settings)
-            if in_order:
-                ordered.put(outcome)
-            else:
-                tell(outcome)
+        with closing(pipeline.run(sources)) as finished:
+            for done in finished:
+                outcome = _outcome(done, settings)
+                if in_order:
+                    ordered.put(outcome)
+                else:
+                    tell(outcome)
     return tuple(outcomes)
+
+
+def _known_voices(
+    enrolment: EnrolRequest, stages: Stages, progress: ProgressHook
+) -> KnownVoices | None:
+    if enrolment == NO_ENROLMENT:
+        return None
+    known, failed = enrol(enrolment, stages, lambda line: progress.note(line, level="warning"))
+    refuse_failed(failed)
+    return known
 
 
 class InOrder:

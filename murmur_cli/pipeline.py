@@ -7,11 +7,11 @@ finish:    diarize -> stitch -> attribute              as soon as a recording's 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from murmur_cli.asr.base import Job, Recognition, RecognitionSession
-from murmur_cli.attribution.words_to_speakers import attribute
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.audio.reader import read_recording
 from murmur_cli.chunking.plan import plan_chunks
@@ -21,17 +21,21 @@ from murmur_cli.prepared_ahead import PreparedAhead
 from murmur_cli.progress import ProgressHook
 from murmur_cli.run_record import run_record
 from murmur_cli.settings import TranscribeSettings
+from murmur_cli.speaker_stage import Speakers, diarize_chunk, segments_of, speakers_of
 from murmur_cli.stage_clock import StageClock
 from murmur_cli.stages import Stages
-from murmur_cli.stitching.stitch import stitch
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import (
+    Chunk,
+    ChunkDiarization,
     ChunkPlan,
+    ChunkTranscript,
+    KnownVoices,
+    KvUsage,
     ModelIdentity,
     Recording,
     SampleSpan,
     SpeakersFrom,
-    SpeakerTimeline,
     Status,
     Transcript,
 )
@@ -49,13 +53,19 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A recording that is ready for the recogniser; without speech its plan is empty."""
+    """A recording that is ready for the recogniser; without speech its plan is empty.
+
+    `jobs` are its streams with speech, `plan` holds the chunks of all, `recognised` what the
+    recogniser is done with, by name of the job.
+    """
 
     recording: Recording
-    speech: tuple[SampleSpan, ...]
+    speech_s: float
+    jobs: tuple[Job, ...]
     plan: ChunkPlan
     models: list[ModelIdentity]
     clock: StageClock
+    recognised: dict[str, Recognition] = field(default_factory=dict)
 
 
 class Pipeline:
@@ -65,12 +75,19 @@ class Pipeline:
     """
 
     def __init__(
-        self, settings: TranscribeSettings, stages: Stages, device: str, progress: ProgressHook
+        self,
+        settings: TranscribeSettings,
+        stages: Stages,
+        device: str,
+        progress: ProgressHook,
+        known: KnownVoices | None = None,
     ) -> None:
+        """Wire the stages; `known` voices give their names to speakers."""
         self._settings = settings
         self._stages = stages
         self._device = device
         self._progress = progress
+        self._known = known
         self._session: RecognitionSession | None = None
         self._heard: dict[str, tuple[InputFile, Prepared]] = {}
 
@@ -101,20 +118,42 @@ class Pipeline:
         """Read a recording, find its speech, plan its chunks. Runs beside the recogniser."""
         clock = StageClock(source.session_id, self._progress)
         with clock.stage("read"):
-            recording = read_recording(source, track=self._settings.track)
+            recording = read_recording(
+                source, track=self._settings.track, channels=self._settings.channels
+            )
         with clock.stage("load models"):
             detector = self._stages.detector.get()
         with clock.stage("speech detection"):
-            speech = detector.detect(recording.samples)
+            speech = [detector.detect(stream.samples) for stream in recording.streams]
         with clock.stage("chunking"):
+            plan, jobs = self._plan(recording, speech)
+        for note in (*recording.notes, plan.rule):
+            self._progress.note(f"{source.session_id}: {note}")
+        speech_s = sum(span.length for found in speech for span in found) / SAMPLE_RATE_HZ
+        return Prepared(recording, speech_s, jobs, plan, [detector.identity], clock)
+
+    def _plan(
+        self, recording: Recording, speech: Sequence[Sequence[SampleSpan]]
+    ) -> tuple[ChunkPlan, tuple[Job, ...]]:
+        """The chunks of all streams, numbered through, and a job for each stream that has some."""
+        chunks: list[Chunk] = []
+        jobs: list[Job] = []
+        for stream, found in zip(recording.streams, speech, strict=True):
             plan = plan_chunks(
-                speech,
-                recording.samples,
+                found,
+                stream.samples,
                 max_chunk_s=self._settings.chunk_s,
                 packing=self._stages.packing,
             )
-        self._progress.note(f"{source.session_id}: {plan.rule}")
-        return Prepared(recording, speech, plan, [detector.identity], clock)
+            own = [
+                replace(chunk, index=len(chunks) + chunk.index, channel=stream.channel)
+                for chunk in plan.chunks
+            ]
+            chunks += own
+            if own:
+                name = _job_name(recording.session_id, stream.channel)
+                jobs.append(Job(name, stream.samples, own))
+        return replace(plan, chunks=tuple(chunks)), tuple(jobs)
 
     # --- recognise --------------------------------------------------------------------------
 
@@ -128,17 +167,18 @@ class Pipeline:
         """Queue what was prepared; what is done with that is handed on."""
         if isinstance(made, BaseException):
             yield self._failed(source, made)
-        elif not made.plan.chunks:
-            yield self._finish(source, made, NOTHING_HEARD)
+        elif self._stages.recogniser is None or not made.jobs:
+            yield self._finish(source, made)
         else:
             with made.clock.stage("load models"):
                 recogniser = self._stages.recogniser.get()
             made.models.append(recogniser.identity)
             if self._session is None:
                 self._session = recogniser.open_session(self._progress)
-            self._heard[source.session_id] = (source, made)
-            job = Job(source.session_id, made.recording.samples, made.plan.chunks)
-            self._session.submit(job, more_follow=more_follow)
+            for job in made.jobs:
+                self._heard[job.recording] = (source, made)
+                more = more_follow or job is not made.jobs[-1]
+                self._session.submit(job, more_follow=more)
 
     def _recognise(self) -> Iterator[Done]:
         """Let the recogniser work for a moment; finish the recordings that it is done with."""
@@ -152,15 +192,23 @@ class Pipeline:
             # A fault in a step is nobody's own: whoever was in it fails, the rest begins anew.
             failing, self._heard = self._heard, {}
             self._end_session()
-            for source, _ in failing.values():
+            for source in {source.session_id: source for source, _ in failing.values()}.values():
                 yield self._failed(source, error)
             return
         for one in recognised:
+            if one.recording not in self._heard:
+                continue  # another channel of its recording failed
             source, prepared = self._heard.pop(one.recording)
+            if one.recording != source.session_id:
+                self._progress.end(one.recording)
             if isinstance(one.result, Exception):
+                for job in prepared.jobs:
+                    self._heard.pop(job.recording, None)
                 yield self._failed(source, one.result)
-            else:
-                yield self._finish(source, prepared, one.result)
+                continue
+            prepared.recognised[one.recording] = one.result
+            if len(prepared.recognised) == len(prepared.jobs):
+                yield self._finish(source, prepared)
 
     def _end_session(self) -> None:
         if self._session is not None:
@@ -169,9 +217,9 @@ class Pipeline:
 
     # --- finish -----------------------------------------------------------------------------
 
-    def _finish(self, source: InputFile, prepared: Prepared, recognition: Recognition) -> Done:
+    def _finish(self, source: InputFile, prepared: Prepared) -> Done:
         try:
-            return Done(source, self._transcript(prepared, recognition))
+            return Done(source, self._transcript(prepared, _joined(prepared)))
         except Exception as error:
             return self._failed(source, error)
         finally:
@@ -187,33 +235,37 @@ class Pipeline:
     def _transcript(self, prepared: Prepared, recognition: Recognition) -> Transcript:
         recording, plan, clock = prepared.recording, prepared.plan, prepared.clock
         arithmetic = self._device
-        timeline: SpeakerTimeline | None = None
+        speakers: Speakers | None = None
         if plan.chunks:
-            clock.add("recognition", recognition.wall_s)
-            arithmetic = f"{self._device}: {self._stages.recogniser.get().precision}"
-            timeline = self._speakers(prepared, recognition)
+            if self._stages.recogniser is not None:
+                clock.add("recognition", recognition.wall_s)
+                arithmetic = f"{self._device}: {self._stages.recogniser.get().precision}"
+            speakers = self._speakers(prepared, recognition)
+        timeline = speakers.timeline if speakers is not None else None
         with clock.stage("attribution"):
-            segments = attribute(recognition.chunks, timeline, recording.facts.duration_s)
+            groups = [job.chunks for job in prepared.jobs]
+            segments = segments_of(recognition.chunks, groups, timeline, recording.facts.duration_s)
         return Transcript(
             session_id=recording.session_id,
             status=_status(recording, plan),
             facts=recording.facts,
-            speech_s=sum(span.length for span in prepared.speech) / SAMPLE_RATE_HZ,
+            speech_s=prepared.speech_s,
             language=recognition.language,
             segments=segments,
             turns=timeline.turns if timeline is not None else (),
             speakers=timeline.speakers if timeline is not None else (),
             plan=plan,
-            chunks=recognition.chunks,
+            chunks=recognition.chunks or tuple(map(_not_recognised, plan.chunks)),
             decisions=timeline.decisions if timeline is not None else (),
             run=run_record(self._settings, tuple(prepared.models), arithmetic),
             timings=clock.timings,
             warnings=recording.warnings + (timeline.warnings if timeline is not None else ()),
-            notes=recognition.notes,
+            notes=recording.notes + recognition.notes,
             speakers_from=_speakers_from(recognition) if timeline is not None else None,
+            enrolment=speakers.enrolment if speakers is not None else None,
         )
 
-    def _speakers(self, prepared: Prepared, recognition: Recognition) -> SpeakerTimeline | None:
+    def _speakers(self, prepared: Prepared, recognition: Recognition) -> Speakers | None:
         if self._stages.diarizer is None:
             return None
         recording, chunks, clock = prepared.recording, prepared.plan.chunks, prepared.clock
@@ -221,20 +273,54 @@ class Pipeline:
             diarizer = self._stages.diarizer.get()
         prepared.models.extend(diarizer.identities)
         hints = hints_for_chunk(self._settings.hints, len(chunks))
-        names_speakers = self._stages.recogniser.get().names_speakers
-        local = []
+        recogniser = self._stages.recogniser
+        names_speakers = recogniser is not None and recogniser.get().names_speakers
+        heard = {made.chunk_index: made for made in recognition.chunks}
+        local: list[ChunkDiarization] = []
         with clock.stage("diarization", len(chunks)):
-            for chunk, heard in zip(chunks, recognition.chunks, strict=True):
-                told = told_turns(heard)
-                # Words of which a recogniser that names speakers does not say whose they are go
-                # by the voices.
-                if told or (names_speakers and not heard.segments):
-                    local.append(diarizer.voices(recording.samples, chunk, told))
-                else:
-                    local.append(diarizer.diarize(recording.samples, chunk, hints=hints))
-                self._progress.advance(recording.session_id, "diarization", len(local))
+            for job in prepared.jobs:
+                for chunk in job.chunks:
+                    words = heard.get(chunk.index)
+                    local.append(
+                        diarize_chunk(
+                            *(diarizer, job.samples, chunk, words, hints),
+                            names_speakers=names_speakers,
+                        )
+                    )
+                    self._progress.advance(recording.session_id, "diarization", len(local))
         with clock.stage("stitching"):
-            return stitch(local, self._settings.hints)
+            return speakers_of(local, self._settings, self._known)
+
+
+def _job_name(session_id: str, channel: int | None) -> str:
+    # A session id holds no slash, so this is nobody else's name.
+    return session_id if channel is None else f"{session_id}/channel {channel}"
+
+
+def _joined(prepared: Prepared) -> Recognition:
+    """What the recogniser made of all streams; its language is that of most words."""
+    made = [
+        prepared.recognised[job.recording]
+        for job in prepared.jobs
+        if job.recording in prepared.recognised
+    ]
+    if len(made) < 2:
+        return made[0] if made else NOTHING_HEARD
+    words: Counter[str] = Counter()
+    for one in made:
+        if one.language is not None:
+            words[one.language] += sum(len(s.words) for c in one.chunks for s in c.segments)
+    return Recognition(
+        chunks=tuple(chunk for one in made for chunk in one.chunks),
+        language=words.most_common(1)[0][0] if words else None,
+        wall_s=sum(one.wall_s for one in made),
+        notes=tuple(dict.fromkeys(note for one in made for note in one.notes)),
+    )
+
+
+def _not_recognised(chunk: Chunk) -> ChunkTranscript:
+    """A chunk of which no words are wanted."""
+    return ChunkTranscript(chunk.index, (), None, 0, 0, (), KvUsage())
 
 
 def _speakers_from(recognition: Recognition) -> SpeakersFrom:

@@ -16,6 +16,12 @@ RECORDED_PACKAGES = ("torch", "transformers", "silero-vad", "soundfile", "soxr",
 UNRECORDED_OPTIONS = ("output_dir", "to_stdout", "recursive", "formats", "allow_partial")
 """Where results go does not change them, and a run elsewhere must give the same bytes."""
 
+RECOGNITION_OPTIONS = (
+    *("model", "evict", "evict_options", "kv_budget", "batch_size", "language", "task"),
+    *("context", "temperature", "precision", "device", "devices"),
+)
+"""What says nothing of a run that recognises no words."""
+
 
 def run_record(
     settings: TranscribeSettings, models: tuple[ModelIdentity, ...], device: str
@@ -24,7 +30,7 @@ def run_record(
     options: dict[str, Any] = {
         key: value
         for key, value in dataclasses.asdict(settings).items()
-        if key not in UNRECORDED_OPTIONS
+        if key not in UNRECORDED_OPTIONS and (settings.recognise or key not in RECOGNITION_OPTIONS)
     }
     versions = {"python": platform.python_version()}
     for package in RECORDED_PACKAGES:

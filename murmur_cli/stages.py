@@ -34,17 +34,20 @@ class Loading(Generic[Stage]):
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What the pipeline calls; `diarizer` is None with --no-diarize."""
+    """What the pipeline calls.
+
+    `recogniser` is None where no words are wanted, `diarizer` with --no-diarize.
+    """
 
     detector: Loading[VoiceActivityDetector]
     packing: PackingRule | None
-    recogniser: Loading[AsrBackend]
+    recogniser: Loading[AsrBackend] | None
     diarizer: Loading[LocalDiarizer] | None
 
 
 @contextmanager
 def start_stages(
-    settings: TranscribeSettings, choice: ModelChoice, device: str, progress: ProgressHook
+    settings: TranscribeSettings, choice: ModelChoice | None, device: str, progress: ProgressHook
 ) -> Iterator[Stages]:
     """Begin to load every stage that the settings ask for; at the end, what has not begun to
     load is left alone.
@@ -52,17 +55,20 @@ def start_stages(
     One thread loads them in the order in which they are needed: imports hold a lock anyway,
     and the first recording is decoded meanwhile.
 
+    Args:
+        choice: the recogniser; None if no words are wanted.
+
     Raises:
         ModelError: the speaker networks are missing or damaged. They are loaded last, so this
             is said now and not after an hour of recognition.
     """
-    recogniser = recogniser_for(choice, settings, device, progress)
+    recogniser = recogniser_for(choice, settings, device, progress) if choice else None
     load_diarizer = _diarizer_loader() if settings.diarize else None
     pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load")
     stages = Stages(
         detector=Loading(_load_detector, pool),
-        packing=recogniser.packing,
-        recogniser=Loading(recogniser.load, pool),
+        packing=recogniser.packing if recogniser is not None else None,
+        recogniser=Loading(recogniser.load, pool) if recogniser is not None else None,
         diarizer=Loading(load_diarizer, pool) if load_diarizer is not None else None,
     )
     # The thread must end with its last load: an idle thread that once ran torch keeps OpenMP

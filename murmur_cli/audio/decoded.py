@@ -25,6 +25,7 @@ class DecodedAudio:
         duration_s: what was decoded, counted at the rate of the source.
         declared_duration_s: what the header says; None if it says nothing usable.
         warnings: plain lines for the user.
+        is_surround: more than two channels, which the file says are loudspeakers.
     """
 
     channels: AudioSource
@@ -35,3 +36,4 @@ class DecodedAudio:
     duration_s: float
     declared_duration_s: float | None
     warnings: tuple[str, ...] = ()
+    is_surround: bool = False

@@ -1,4 +1,4 @@
-"""Level of a mono signal: bring it into full scale, and measure it, block by block."""
+"""Level of mono signals: bring it into full scale, and measure it, block by block."""
 
 from __future__ import annotations
 
@@ -55,15 +55,17 @@ def bring_into_range(samples: SampleSource) -> tuple[SampleSource, str | None]:
     return scaled, warning if peak > USUAL_OVERSHOOT else None
 
 
-def measure_level(samples: SampleSource) -> Level:
-    """Level of the whole signal."""
+def measure_level(*streams: SampleSource) -> Level:
+    """Level of whole signals: the greatest peak and their mean power."""
     peak = power = 0.0
-    for block in _blocks(samples):
-        peak = max(peak, _block_peak(block))
-        power += float(np.square(block, dtype=np.float64).sum())
+    for samples in streams:
+        for block in _blocks(samples):
+            peak = max(peak, _block_peak(block))
+            power += float(np.square(block, dtype=np.float64).sum())
     if peak == 0.0:
         return Level(None, None)
-    return Level(20 * math.log10(peak), 10 * math.log10(power / len(samples)))
+    mean_power = power / sum(len(samples) for samples in streams)
+    return Level(20 * math.log10(peak), 10 * math.log10(mean_power))
 
 
 def _peak(samples: SampleSource) -> float:

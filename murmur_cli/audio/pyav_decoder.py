@@ -84,6 +84,7 @@ def decode_with_pyav(path: Path, track: int | None) -> DecodedAudio:
                 *reading.warnings(),
                 *collector.warnings,
             ),
+            is_surround=reading.is_surround,
         )
 
 
@@ -160,6 +161,7 @@ class _TrackReading:
     stream: av.audio.stream.AudioStream
     rate_hz: int = 0
     channel_count: int = 0
+    is_surround: bool = False
     damaged_packets: int = 0
     filled_s: float = 0.0
     remixed: bool = False
@@ -211,6 +213,9 @@ class _TrackReading:
         block = _to_float(frame)
         if not self.rate_hz:
             self.rate_hz, self.channel_count = frame.sample_rate, block.shape[1]
+            # Without a layout ffmpeg says '6 channels'.
+            named = not frame.layout.name.endswith("channels")
+            self.is_surround = named and block.shape[1] > 2
         if block.shape[1] != self.channel_count:
             self.remixed = True
             block = np.repeat(block.mean(axis=1, keepdims=True), self.channel_count, axis=1)

@@ -1,4 +1,4 @@
-"""One input file -> mono float32 at 16 kHz, with the facts about it."""
+"""One input file -> float32 at 16 kHz, mono or a few channels, with the facts about it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from murmur_cli.audio.decoded import DecodedAudio
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.audio.first_bytes import needs_ffmpeg
 from murmur_cli.audio.level import Level, bring_into_range, measure_level
-from murmur_cli.audio.mono_mix import mix_to_mono
 from murmur_cli.audio.path_text import path_text
 from murmur_cli.audio.pyav_decoder import decode_with_pyav, probe_duration_s
 from murmur_cli.audio.soundfile_decoder import decode_with_soundfile
+from murmur_cli.audio.streams import streams_of
 from murmur_cli.audio.temporary_bytes import NoRoomError
 from murmur_cli.audio.wav_header import read_wav_header
 from murmur_cli.errors import RecordingError
-from murmur_cli.types import AudioFacts, Recording
+from murmur_cli.types import AudioFacts, ChannelMode, Recording
 
 COUNTED_TOLERANCE_S = 0.1
 """Audio missing at the end that is put down to rounding where the header counts samples."""
@@ -31,20 +31,23 @@ QUIET_PEAK_DBFS = -40.0
 """Below this, speech may be lost that a turned-up microphone would have kept."""
 
 
-def read_recording(source: InputFile, *, track: int | None = None) -> Recording:
+def read_recording(
+    source: InputFile, *, track: int | None = None, channels: ChannelMode = ChannelMode.MIX
+) -> Recording:
     """Decode one file, once, from its start.
 
     libsndfile reads wav, flac, aiff and their like; mp3, ogg and all else goes to ffmpeg.
     Decoding, resampling and all checks go block by block, and a long recording is kept in a
     temporary file: memory does not depend on its length. `track` chooses the audio track of a
-    container, counted from 0; None takes the first and says if there are others.
+    container, counted from 0; None takes the first and says if there are others. `channels` says
+    whether channels are recordings of their own, see `streams_of`.
 
     Raises:
         RecordingError: the file is missing, empty, not audio, or has no such track, or there
             is no room for a temporary file.
     """
     try:
-        return _read(source, track)
+        return _read(source, track, channels)
     except NoRoomError as error:
         raise RecordingError(f"{path_text(source.path)}: {error}") from error
     except OSError as error:
@@ -53,7 +56,7 @@ def read_recording(source: InputFile, *, track: int | None = None) -> Recording:
         ) from error
 
 
-def _read(source: InputFile, track: int | None) -> Recording:
+def _read(source: InputFile, track: int | None, mode: ChannelMode) -> Recording:
     path = source.path
     sha256 = _hash(path)
     decoded = _decode(path, track)
@@ -61,9 +64,9 @@ def _read(source: InputFile, track: int | None) -> Recording:
         raise RecordingError(f"{path_text(path)}: no audio samples")
     decoded, truncated, length_warning = _check_length(decoded, path)
     channel_count = decoded.channels.shape[1]
-    mix = mix_to_mono(decoded.channels)
-    samples, range_warning = bring_into_range(mix.samples)
-    level = measure_level(samples)
+    heard = streams_of(decoded.channels, mode, is_surround=decoded.is_surround)
+    ranged = [bring_into_range(stream.samples) for stream in heard.streams]
+    level = measure_level(*(samples for samples, _ in ranged))
     facts = AudioFacts(
         path=path,
         sha256=sha256,
@@ -72,7 +75,7 @@ def _read(source: InputFile, track: int | None) -> Recording:
         codec=decoded.codec,
         sample_rate_hz=decoded.sample_rate_hz,
         channels=channel_count,
-        mix=mix.how,
+        mix=heard.how,
         declared_duration_s=decoded.declared_duration_s,
         duration_s=decoded.duration_s,
         peak_dbfs=level.peak_dbfs,
@@ -81,16 +84,20 @@ def _read(source: InputFile, track: int | None) -> Recording:
     warnings = (
         *decoded.warnings,
         length_warning,
-        mix.warning,
-        range_warning,
+        *heard.warnings,
+        *(warning for _, warning in ranged),
         _quiet_warning(level),
     )
     return Recording(
         session_id=source.session_id,
-        samples=samples,
+        streams=tuple(
+            replace(stream, samples=samples)
+            for stream, (samples, _) in zip(heard.streams, ranged, strict=True)
+        ),
         facts=facts,
         truncated=truncated,
-        warnings=tuple(warning for warning in warnings if warning),
+        warnings=tuple(dict.fromkeys(warning for warning in warnings if warning)),
+        notes=heard.notes,
     )
 
 

@@ -46,6 +46,7 @@ class MurmurWorker:
             start_stages(self._settings, choice, self._device, progress)
         )
         self._stages.detector.get()
+        assert self._stages.recogniser is not None, "a job recognises"
         recogniser = self._stages.recogniser.get()
         if self._stages.diarizer is not None:
             self._stages.diarizer.get()

@@ -11,10 +11,15 @@ import typer
 
 from murmur_cli import __version__
 from murmur_cli.commands.bench import bench_command
+from murmur_cli.commands.diarize import diarize_command
 from murmur_cli.commands.doctor import doctor_command
+from murmur_cli.commands.enroll import enroll_command
 from murmur_cli.commands.models import models_app
 from murmur_cli.commands.score import EXIT_CODES_HELP as SCORE_EXIT_CODES_HELP
 from murmur_cli.commands.score import score_command
+from murmur_cli.commands.sweep import EXIT_CODES_HELP as SWEEP_EXIT_CODES_HELP
+from murmur_cli.commands.sweep import sweep_chunks_command, sweep_evict_command
+from murmur_cli.commands.speakers import speakers_command
 from murmur_cli.commands.transcribe import transcribe_command
 from murmur_cli.errors import ExitCode, MurmurError
 
@@ -31,10 +36,15 @@ app = typer.Typer(
     epilog=EXIT_CODES_HELP,
 )
 app.command("transcribe", epilog=EXIT_CODES_HELP)(transcribe_command)
+app.command("diarize", epilog=EXIT_CODES_HELP)(diarize_command)
+app.command("enroll", epilog=EXIT_CODES_HELP)(enroll_command)
+app.command("speakers", epilog=EXIT_CODES_HELP)(speakers_command)
 app.add_typer(models_app, name="models")
 app.command("doctor")(doctor_command)
 app.command("bench")(bench_command)
 app.command("score", epilog=SCORE_EXIT_CODES_HELP)(score_command)
+app.command("sweep-chunks", epilog=SWEEP_EXIT_CODES_HELP)(sweep_chunks_command)
+app.command("sweep-evict", epilog=SWEEP_EXIT_CODES_HELP)(sweep_evict_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -89,7 +89,8 @@ def _summary(transcript: Transcript) -> str:
         level = "digital silence" if facts.peak_dbfs is None else f"peak {facts.peak_dbfs:.0f} dBFS"
         parts.append(f"no speech found ({level})")
     else:
-        parts.append(_count(len(transcript.words), "word"))
+        if any(chunk.model is not None for chunk in transcript.chunks):
+            parts.append(_count(len(transcript.words), "word"))
         if transcript.speakers:
             parts.append(_count(len(transcript.speakers), "speaker"))
         if transcript.language:

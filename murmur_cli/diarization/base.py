@@ -34,6 +34,10 @@ class LocalDiarizer(Protocol):
     def identities(self) -> tuple[ModelIdentity, ...]:
         """The weights in use."""
 
+    @property
+    def voice_model(self) -> ModelIdentity:
+        """Which of them the embeddings come from."""
+
     def diarize(
         self, samples: SampleSource, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS
     ) -> ChunkDiarization:

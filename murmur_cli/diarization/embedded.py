@@ -58,7 +58,7 @@ class EmbeddedDiarizer:
         Args:
             segmentation: pyannote segmentation-3.0, 'pytorch_model.bin'.
             embedding: CAM++, 'campplus_cn_en_common.pt'.
-            identities: what the two files are, for the run record.
+            identities: what the two files are, in this order.
             rule: how slots of windows become voices.
             step_s: distance of the windows.
 
@@ -75,6 +75,11 @@ class EmbeddedDiarizer:
     def identities(self) -> tuple[ModelIdentity, ...]:
         """The weights in use."""
         return self._identities
+
+    @property
+    def voice_model(self) -> ModelIdentity:
+        """See `LocalDiarizer.voice_model`."""
+        return self._identities[1]
 
     def diarize(
         self, samples: SampleSource, chunk: Chunk, *, hints: SpeakerHints = NO_HINTS

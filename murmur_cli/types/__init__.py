@@ -6,9 +6,11 @@ model or a file format speaks in seconds. All times count from the start of the 
 
 from murmur_cli.types.audio import (
     AudioFacts,
+    ChannelMode,
     Recording,
     Samples,
     SampleSource,
+    Stream,
 )
 from murmur_cli.types.chunks import (
     Chunk,
@@ -16,6 +18,14 @@ from murmur_cli.types.chunks import (
     PackingRule,
     Window,
 )
+from murmur_cli.types.enrolment import (
+    Enrolment,
+    KnownVoice,
+    KnownVoices,
+    VoiceClip,
+    VoiceMatch,
+)
+from murmur_cli.types.model_identity import ModelIdentity
 from murmur_cli.types.recognition import (
     ChunkTranscript,
     Flag,
@@ -41,7 +51,6 @@ from murmur_cli.types.speakers import (
     StitchDecision,
 )
 from murmur_cli.types.transcript import (
-    ModelIdentity,
     RunRecord,
     SpeakersFrom,
     StageTiming,
@@ -51,12 +60,16 @@ from murmur_cli.types.transcript import (
 
 __all__ = [
     "AudioFacts",
+    "ChannelMode",
     "Chunk",
     "ChunkDiarization",
     "ChunkPlan",
     "ChunkTranscript",
     "Embedding",
+    "Enrolment",
     "Flag",
+    "KnownVoice",
+    "KnownVoices",
     "KvUsage",
     "LocalSpeaker",
     "LocalTurn",
@@ -76,8 +89,11 @@ __all__ = [
     "StageTiming",
     "Status",
     "StitchDecision",
+    "Stream",
     "TimeSpan",
     "Transcript",
+    "VoiceClip",
+    "VoiceMatch",
     "Window",
     "Word",
     "WordTimes",

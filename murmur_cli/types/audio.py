@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +28,17 @@ class SampleSource(Protocol):
         """Neighbouring samples (steps of 1), cut to what is there, as of an array."""
 
 
+class ChannelMode(StrEnum):
+    """What becomes of the channels of a file."""
+
+    MIX = "mix"
+    """They are one recording."""
+    SPLIT = "split"
+    """Each is a recording of its own, of people who are in no other."""
+    AUTO = "auto"
+    """Split if they hold different people, else mixed."""
+
+
 @dataclass(frozen=True, slots=True)
 class AudioFacts:
     """What is known of an input file.
@@ -39,10 +51,12 @@ class AudioFacts:
         codec: codec or subtype as the decoder names it.
         sample_rate_hz: rate before resampling.
         channels: channels before the mono mix.
-        mix: how mono came about: 'mono', 'mean', 'left', 'right', 'channel N', 'largest energy'.
+        mix: how mono came about: 'mono', 'mean', 'left', 'right', 'channel N'; 'split' if the
+            channels were kept apart.
         declared_duration_s: what the header says; None if it says nothing.
         duration_s: what was decoded.
-        peak_dbfs, rms_dbfs: level of the mono signal; None for digital silence.
+        peak_dbfs, rms_dbfs: level of the mono signal, or of all channels that were kept apart;
+            None for digital silence.
     """
 
     path: Path
@@ -60,14 +74,30 @@ class AudioFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Stream:
+    """What is heard as one: the mix of all channels (`channel` None), or one, counted from 1."""
+
+    samples: SampleSource
+    channel: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """One decoded input. `truncated` marks a file that ends before its header says.
 
-    Long `samples` lie in a temporary file that is gone when the last reference to them is.
+    There is one stream, or one for each channel that is kept apart. Long samples lie in a
+    temporary file that is gone when the last reference to them is.
     """
 
     session_id: str
-    samples: SampleSource
+    streams: tuple[Stream, ...]
     facts: AudioFacts
     truncated: bool = False
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def samples(self) -> SampleSource:
+        """The only stream."""
+        (stream,) = self.streams
+        return stream.samples

@@ -39,11 +39,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of the recording, at most `--chunk` seconds, made of whole windows."""
+    """A stretch of the recording, at most `--chunk` seconds, made of whole windows.
+
+    `index` is unique in the recording. `channel` is that of `Stream`.
+    """
 
     index: int
     span: SampleSpan
     windows: tuple[Window, ...]
+    channel: int | None = None
 
     @property
     def speech(self) -> tuple[SampleSpan, ...]:

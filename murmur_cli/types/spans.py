@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from murmur_cli.timebase import to_seconds
+from murmur_cli.timebase import to_milliseconds, to_seconds
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,6 +47,13 @@ class TimeSpan:
     def middle_s(self) -> float:
         """Midpoint in seconds."""
         return (self.start_s + self.end_s) / 2
+
+    @property
+    def in_whole_ms(self) -> TimeSpan:
+        """The same rounded to whole milliseconds, from 0 on and at least one long."""
+        start_ms = max(0, to_milliseconds(self.start_s))
+        end_ms = max(start_ms + 1, to_milliseconds(self.end_s))
+        return TimeSpan(start_ms / 1000, end_ms / 1000)
 
     def overlap_s(self, other: TimeSpan) -> float:
         """Seconds common to both; 0.0 if they do not meet."""

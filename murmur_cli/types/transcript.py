@@ -8,18 +8,10 @@ from typing import Any
 
 from murmur_cli.types.audio import AudioFacts
 from murmur_cli.types.chunks import ChunkPlan
+from murmur_cli.types.enrolment import Enrolment
+from murmur_cli.types.model_identity import ModelIdentity
 from murmur_cli.types.recognition import ChunkTranscript, KvUsage, Segment, Word
 from murmur_cli.types.speakers import SpeakerTurn, StitchDecision
-
-
-@dataclass(frozen=True, slots=True)
-class ModelIdentity:
-    """Which weights produced a result."""
-
-    name: str
-    source: str
-    sha256: str
-    licence: str
 
 
 class SpeakersFrom(StrEnum):
@@ -65,7 +57,8 @@ class Transcript:
     """The whole result for one recording; what the writers get.
 
     `segments` and `turns` are sorted by start time and lie within the audio. `speakers` is in
-    order of first speech. `speakers_from` is None without speakers.
+    order of first speech. `speakers_from` is None without speakers, `enrolment` without known
+    voices. Times are whole milliseconds.
     """
 
     session_id: str
@@ -84,6 +77,7 @@ class Transcript:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
     speakers_from: SpeakersFrom | None = None
+    enrolment: Enrolment | None = None
 
     @property
     def words(self) -> tuple[Word, ...]:

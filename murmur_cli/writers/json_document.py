@@ -12,6 +12,7 @@ from murmur_cli.types import (
     AudioFacts,
     Chunk,
     ChunkTranscript,
+    Enrolment,
     KvUsage,
     RunRecord,
     Segment,
@@ -25,7 +26,7 @@ from murmur_cli.types import (
 from murmur_cli.writers import json_layout
 from murmur_cli.writers.clock import span_ms
 
-SCHEMA_VERSION = "1.2"
+SCHEMA_VERSION = "1.3"
 """Major: a reader must change. Minor: keys were added."""
 
 
@@ -46,6 +47,7 @@ def document(transcript: Transcript) -> dict[str, Any]:
         "notes": transcript.notes,
         "audio": _audio(transcript.facts, transcript.speech_s),
         "speakers_from": transcript.speakers_from,
+        "enrolment": _enrolment(transcript.enrolment) if transcript.enrolment else None,
         "speakers": [_speaker(transcript, label) for label in transcript.speakers],
         "segments": [_segment(segment) for segment in transcript.segments],
         "turns": [_turn(turn) for turn in transcript.turns],
@@ -103,6 +105,42 @@ def _speaker(transcript: Transcript, label: str) -> dict[str, Any]:
         "speech_s": _rounded(_total_s(turns)),
         "turns": len(turns),
         "words": words,
+        "channel": _channel(transcript, label),
+    }
+
+
+def _channel(transcript: Transcript, label: str) -> int | None:
+    """The channel in which a speaker is heard, if channels were kept apart."""
+    channel = {chunk.index: chunk.channel for chunk in transcript.plan.chunks}
+    own = (one.chunk_index for one in transcript.decisions if one.speaker == label)
+    return next((channel.get(index) for index in own), None)
+
+
+def _enrolment(enrolment: Enrolment) -> dict[str, Any]:
+    return {
+        "model": enrolment.known.model.sha256,
+        "threshold": enrolment.threshold,
+        "voices": [
+            {
+                "name": voice.name,
+                "clean_s": _rounded(voice.clean_s),
+                "clips": [{"file": clip.file, "sha256": clip.sha256} for clip in voice.clips],
+            }
+            for voice in enrolment.known.voices
+        ],
+        "speakers": [
+            {
+                "label": match.label,
+                "speaker": match.label if match.name is None else match.name,
+                "known": match.name is not None,
+                "clean_s": _rounded(match.clean_s),
+                "best": match.best,
+                "similarity": _rounded(match.similarity, 4),
+                "runner_up": match.runner_up,
+                "runner_up_similarity": _rounded(match.runner_up_similarity, 4),
+            }
+            for match in enrolment.matches
+        ],
     }
 
 
@@ -135,8 +173,10 @@ def _turn(turn: SpeakerTurn) -> dict[str, Any]:
 def _chunk(chunk: Chunk, made: ChunkTranscript) -> dict[str, Any]:
     speech_s = _total_s(span.time for span in chunk.speech)
     missed_s = _total_s(made.untranscribed)
+    is_known = speech_s > 0 and made.model is not None
     return {
         "index": chunk.index,
+        "channel": chunk.channel,
         **_times(chunk.span.time),
         "speech_s": _rounded(speech_s),
         "windows": [_window(window) for window in chunk.windows],
@@ -155,7 +195,7 @@ def _chunk(chunk: Chunk, made: ChunkTranscript) -> dict[str, Any]:
             for text in made.rejected
         ],
         "untranscribed": [_times(span) for span in made.untranscribed],
-        "coverage": _rounded(max(0.0, 1 - missed_s / speech_s), 4) if speech_s else None,
+        "coverage": _rounded(max(0.0, 1 - missed_s / speech_s), 4) if is_known else None,
     }
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from murmur_cli.errors import RecordingError, UsageError
@@ -84,22 +85,47 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises:
         RecordingError: it cannot be written.
     """
-    temporary = _temporary_path(path.parent)
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write files of which each is there whole or not at all; those that exist are replaced.
+
+    All are written under other names before the first one is replaced, so a full disk changes
+    nothing; they are replaced in the order given.
+
+    Raises:
+        RecordingError: one cannot be written.
+    """
+    written: dict[Path, Path] = {}
     try:
-        try:
-            with open(temporary, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
+        for path, content in contents.items():
+            with _plain_errors(path, len(content)):
+                written[path] = _temporary_path(path.parent)
+                _write_new(written[path], content)
+        for path, temporary in written.items():
+            with _plain_errors(path, len(contents[path])):
+                os.replace(temporary, path)
+    finally:
+        for temporary in written.values():
             temporary.unlink(missing_ok=True)
-            raise
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _plain_errors(path: Path, size: int) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise RecordingError(
-                f"no space left for {path} ({len(content)} bytes); "
-                "free some or give another folder with -o"
+                f"no space left for {path} ({size} bytes); free some or give another folder with -o"
             ) from error
         raise RecordingError(f"{path} cannot be written ({error.strerror})") from error
 

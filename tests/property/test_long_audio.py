@@ -8,7 +8,7 @@ import soxr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from murmur_cli.audio import level, mono_mix, spool
+from murmur_cli.audio import block_power, level, spool
 from murmur_cli.audio.level import bring_into_range, measure_level
 from murmur_cli.audio.mono_mix import mix_to_mono
 from murmur_cli.audio.resample import ResamplingCollector
@@ -27,7 +27,7 @@ BOUNDS = st.none() | st.integers(-1200, 1200)
 @contextmanager
 def sizes(**changed: int) -> Iterator[None]:
     """Sizes of blocks under another value, so that short audio has many borders."""
-    modules = {"level": level, "mix": mono_mix, "spool": spool, "gain": gain, "cut": cut_points}
+    modules = {"level": level, "mix": block_power, "spool": spool, "gain": gain, "cut": cut_points}
     places = [(modules[name.split("_", 1)[0]], name.split("_", 1)[1]) for name in changed]
     before = [getattr(module, name) for module, name in places]
     for (module, name), value in zip(places, changed.values(), strict=True):

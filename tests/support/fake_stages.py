@@ -152,6 +152,7 @@ class OneVoice:
     """The same voice throughout every chunk; told speakers have a voice each, by their number."""
 
     identities = (IDENTITY,)
+    voice_model = IDENTITY
 
     def voices(self, samples: Samples, chunk: Chunk, told: Sequence[ToldTurn]) -> ChunkDiarization:
         part = {one.turn.local_speaker: one.part for one in told}
@@ -190,7 +191,7 @@ class Ready:
 class FakeStages:
     """Stages as the pipeline sees them; `start` takes the place of `start_stages`."""
 
-    recogniser: Ready
+    recogniser: Ready | None
     detector: Ready = field(default_factory=lambda: Ready(SpeechWhereLoud()))
     diarizer: Ready | None = field(default_factory=lambda: Ready(OneVoice()))
     packing: None = None

@@ -18,8 +18,11 @@ from murmur_cli.prepared_ahead import PREPARED_AHEAD
 from murmur_cli.progress import SilentProgress
 from murmur_cli.settings import TranscribeSettings
 from murmur_cli.types import (
+    ChannelMode,
     Chunk,
     ChunkDiarization,
+    KnownVoice,
+    KnownVoices,
     Samples,
     SampleSpan,
     SpeakerHints,
@@ -27,6 +30,7 @@ from murmur_cli.types import (
     Status,
     TimeSpan,
     Transcript,
+    VoiceClip,
 )
 from support.fake_stages import (
     IDENTITY,
@@ -38,6 +42,7 @@ from support.fake_stages import (
     SpeaksThreeWords,
 )
 from support.media_files import RATE_HZ, forge_wav_sizes, tone
+from support.panned import babble, in_turns, with_bleed
 
 NEVER = Ready(None, AssertionError("asked for although nobody speaks"))
 
@@ -431,3 +436,120 @@ def test_progress_when_recordings_end_then_said_once_of_each(tmp_path: Path) -> 
     stages = FakeStages(Ready(SpeaksThreeWords()))
     _run_all(_sources(tmp_path, "aB?c"), stages, progress=progress)
     assert sorted(progress.ended) == ["B", "a", "c", "missing"]
+
+
+# --- channels -------------------------------------------------------------------------------
+
+
+def _call(folder: Path, seconds: float = 6.0) -> InputFile:
+    """Two people in turns, each in a channel of its own."""
+    channels = with_bleed(
+        *in_turns(babble(seconds, 1), babble(seconds, 2), seconds / 4), bleed_db=-200.0
+    )
+    path = folder / "call.wav"
+    sf.write(path, channels, RATE_HZ)
+    return InputFile(path, "call")
+
+
+def test_channels_when_people_have_one_each_then_heard_apart_and_merged_by_time(
+    tmp_path: Path,
+) -> None:
+    recogniser = SpeaksThreeWords(slots=2)
+    transcript = _run(_call(tmp_path), FakeStages(Ready(recogniser)))
+    assert sorted(recogniser.recordings) == ["call/channel 1", "call/channel 2"]
+    assert transcript.facts.mix == "split"
+    assert [(chunk.index, chunk.channel) for chunk in transcript.plan.chunks] == [(0, 1), (1, 2)]
+    assert [made.chunk_index for made in transcript.chunks] == [0, 1]
+    # The stand-ins hear the same voice and the same words in both.
+    assert transcript.speakers == ("SPEAKER_00", "SPEAKER_01")
+    assert [(one.span.start_s, one.speaker, one.chunk_index) for one in transcript.segments] == [
+        (0.0, "SPEAKER_00", 0),
+        (0.0, "SPEAKER_01", 1),
+    ]
+    assert len(transcript.words) == 6
+    assert (transcript.speech_s, transcript.language) == (12.0, "en")
+    assert transcript.notes[0].startswith("the channels hold different people")
+
+
+def test_channels_when_to_be_mixed_then_one_recording(tmp_path: Path) -> None:
+    recogniser = SpeaksThreeWords()
+    settings = TranscribeSettings(channels=ChannelMode.MIX)
+    transcript = _run(_call(tmp_path), FakeStages(Ready(recogniser)), settings)
+    assert recogniser.recordings == ["call"]
+    assert (transcript.facts.mix, transcript.speakers) == ("mean", ("SPEAKER_00",))
+
+
+def test_channels_when_speakers_are_hinted_then_the_hint_is_for_all_channels(
+    tmp_path: Path,
+) -> None:
+    diarizer = _NotesHints()
+    stages = FakeStages(Ready(SpeaksThreeWords()), diarizer=Ready(diarizer))
+    settings = TranscribeSettings(hints=SpeakerHints(exact=2))
+    transcript = _run(_call(tmp_path), stages, settings)
+    assert diarizer.heard == [SpeakerHints(maximum=2)] * 2
+    assert transcript.warnings == ()
+
+
+def test_channels_when_one_of_them_fails_then_the_recording_fails_once(tmp_path: Path) -> None:
+    def before(recording: str) -> None:
+        if recording.endswith("channel 2"):
+            raise ValueError("an odd voice")
+
+    sources = [_call(tmp_path), _source(tmp_path, tone(1.0))]
+    done = _run_all(sources, FakeStages(Ready(SpeaksThreeWords(before, slots=3))))
+    assert {one.source.session_id: _failure(one) for one in done} == {
+        "call": "an odd voice",
+        "talk": "",
+    }
+    assert len(done) == 2
+
+
+def test_channels_when_a_step_fails_as_a_whole_then_the_recording_fails_once(
+    tmp_path: Path,
+) -> None:
+    def before(recording: str) -> None:
+        raise FaultOfAll(ValueError("the device is lost"))
+
+    done = _run_all([_call(tmp_path)], FakeStages(Ready(SpeaksThreeWords(before, slots=2))))
+    assert [(one.source.session_id, _failure(one)) for one in done] == [
+        ("call", "the device is lost")
+    ]
+
+
+# --- speakers alone -------------------------------------------------------------------------
+
+
+def test_recording_when_no_words_are_wanted_then_turns_without_a_recogniser(
+    tmp_path: Path,
+) -> None:
+    settings = TranscribeSettings(recognise=False)
+    transcript = _run(_source(tmp_path, tone(3.0)), FakeStages(None), settings)
+    assert (transcript.status, transcript.segments) == (Status.OK, ())
+    assert [(turn.speaker, turn.span) for turn in transcript.turns] == [
+        ("SPEAKER_00", TimeSpan(0.0, 3.0))
+    ]
+    assert [(made.model, made.requests) for made in transcript.chunks] == [(None, 0)]
+    assert transcript.speakers_from is SpeakersFrom.DIARIZER
+    assert transcript.run.models == (IDENTITY,) * 2  # detector, diarizer
+    assert "recognition" not in {timing.stage for timing in transcript.timings}
+
+
+def test_recording_when_a_voice_is_known_then_its_name_and_the_evidence(tmp_path: Path) -> None:
+    vector = np.array([1, 0], np.float32)
+    voice = KnownVoice("Jane Roe", (VoiceClip("jane.wav", "1" * 64, 9.0, vector),))
+    known = KnownVoices(IDENTITY, (voice,))
+    stages = FakeStages(Ready(SpeaksThreeWords()))
+    pipeline = Pipeline(
+        TranscribeSettings(),
+        stages,  # type: ignore[arg-type]
+        "cpu",
+        SilentProgress(),
+        known,
+    )
+    (done,) = pipeline.run([_source(tmp_path, tone(3.0))])
+    assert isinstance(done.result, Transcript)
+    assert {word.speaker for word in done.result.words} == {"Jane Roe"}
+    assert done.result.speakers == ("Jane Roe",)
+    assert done.result.enrolment is not None
+    (match,) = done.result.enrolment.matches
+    assert (match.label, match.name, match.similarity) == ("SPEAKER_00", "Jane Roe", 1.0)

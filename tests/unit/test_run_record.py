@@ -26,8 +26,12 @@ def test_record_when_made_then_it_holds_what_shapes_the_result() -> None:
         "context": "",
         "temperature": 0.4,
         "precision": "exact",
+        "recognise": True,
         "diarize": True,
+        "exclusive": False,
         "hints": {"exact": None, "minimum": None, "maximum": 4},
+        "enroll_threshold": 0.5,
+        "channels": "auto",
         "device": "auto",
         "devices": (),
         "track": None,
@@ -43,3 +47,17 @@ def test_record_when_results_go_elsewhere_then_the_same() -> None:
     assert run_record(elsewhere, (MODEL,), "cpu") == run_record(
         TranscribeSettings(), (MODEL,), "cpu"
     )
+
+
+def test_record_when_no_words_are_wanted_then_options_of_recognition_are_left_out() -> None:
+    record = run_record(TranscribeSettings(recognise=False), (MODEL,), "cpu")
+    assert record.options == {
+        "chunk_s": 300.0,
+        "recognise": False,
+        "diarize": True,
+        "exclusive": False,
+        "hints": {"exact": None, "minimum": None, "maximum": None},
+        "enroll_threshold": 0.5,
+        "channels": "auto",
+        "track": None,
+    }

@@ -1,0 +1,146 @@
+"""`murmur diarize`: who speaks when, without words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from murmur_cli.commands.console import stderr_console
+from murmur_cli.commands.progress_display import ProgressDisplay
+from murmur_cli.commands.recording_run import run_recordings
+from murmur_cli.commands.report import Detail
+from murmur_cli.commands.speaker_options import (
+    INPUT,
+    SPEAKERS,
+    ChannelsOption,
+    EnrollOption,
+    EnrollThresholdOption,
+    chunk_seconds,
+    enrolment_of,
+    output_place,
+)
+from murmur_cli.errors import UsageError
+from murmur_cli.settings import (
+    DEFAULT_CHUNK_S,
+    DEFAULT_ENROLL_THRESHOLD,
+    TranscribeSettings,
+    parse_channels,
+)
+from murmur_cli.types import ChannelMode, SpeakerHints
+
+WORDLESS_FORMATS = ("rttm", "json")
+"""Formats that say something without words."""
+
+OUTPUT = "Output"
+
+
+def diarize_command(
+    audio: Annotated[
+        list[Path], typer.Argument(help="Recordings and folders of recordings.", show_default=False)
+    ],
+    speakers: Annotated[
+        int | None, typer.Option(help="Exact number of speakers.", rich_help_panel=SPEAKERS)
+    ] = None,
+    min_speakers: Annotated[
+        int | None, typer.Option(help="At least this many speakers.", rich_help_panel=SPEAKERS)
+    ] = None,
+    max_speakers: Annotated[
+        int | None, typer.Option(help="At most this many speakers.", rich_help_panel=SPEAKERS)
+    ] = None,
+    enroll: EnrollOption = None,
+    enroll_threshold: EnrollThresholdOption = DEFAULT_ENROLL_THRESHOLD,
+    exclusive: Annotated[
+        bool,
+        typer.Option(
+            "--exclusive",
+            help="No overlap: where several talk, the shortest turn has it.",
+            rich_help_panel=SPEAKERS,
+        ),
+    ] = False,
+    chunk: Annotated[
+        str, typer.Option(help="Longest chunk in seconds, or 'auto'.", rich_help_panel=SPEAKERS)
+    ] = f"{DEFAULT_CHUNK_S:g}",
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help=f"rttm, json.  [default: {','.join(WORDLESS_FORMATS)}]",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Folder for the results, '-' for standard output; default beside each input.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    channels: ChannelsOption = ChannelMode.AUTO.value,
+    recursive: Annotated[
+        bool,
+        typer.Option("--recursive", "-r", help="Search deeply.", rich_help_panel=INPUT),
+    ] = False,
+    track: Annotated[
+        int | None,
+        typer.Option(min=0, help="Audio track of a video, from 0.", rich_help_panel=INPUT),
+    ] = None,
+    allow_partial: Annotated[
+        bool,
+        typer.Option(
+            "--allow-partial",
+            help="A truncated file does not count as failed.",
+            rich_help_panel=INPUT,
+        ),
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and warnings only.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what was chosen.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of failures.")] = False,
+) -> None:
+    """Find who speaks when; no recogniser is loaded.
+
+    Writes RTTM and JSON beside each input unless told otherwise.
+    """
+    output_dir, to_stdout = output_place(output)
+    settings = TranscribeSettings(
+        chunk_s=chunk_seconds(chunk),
+        recognise=False,
+        exclusive=exclusive,
+        hints=SpeakerHints(speakers, min_speakers, max_speakers),
+        enroll_threshold=enroll_threshold,
+        channels=parse_channels(channels),
+        formats=_wordless_formats(formats),
+        output_dir=output_dir,
+        to_stdout=to_stdout,
+        recursive=recursive,
+        track=track,
+        allow_partial=allow_partial,
+    )
+    raise typer.Exit(
+        run_recordings(
+            audio,
+            settings,
+            enrolment_of(enroll, diarize=True),
+            ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose),
+            Detail(show=False, quiet=quiet, debug=debug),
+        )
+    )
+
+
+def _wordless_formats(values: list[str] | None) -> tuple[str, ...]:
+    from murmur_cli.writers.registry import parse_formats
+
+    formats = parse_formats(values or WORDLESS_FORMATS)
+    for name in formats:
+        if name not in WORDLESS_FORMATS:
+            raise UsageError(
+                f"--format {name}: without words there is {' and '.join(WORDLESS_FORMATS)} only;"
+                " 'murmur transcribe' writes the others"
+            )
+    return formats

@@ -1,0 +1,83 @@
+"""Options that the commands which find speakers share, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from murmur_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from murmur_cli.enrolment.request import EnrolRequest
+
+INPUT, SPEAKERS = "Input", "Speakers"
+STDOUT = "-"
+
+EnrollOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=FILE",
+        help="A clip of a person to know by name, or a file of 'murmur enroll'; repeatable.",
+        rich_help_panel=SPEAKERS,
+    ),
+]
+EnrollThresholdOption = Annotated[
+    float,
+    typer.Option(
+        metavar="COSINE",
+        help="Least similarity to a known voice for its name.",
+        rich_help_panel=SPEAKERS,
+    ),
+]
+ChannelsOption = Annotated[
+    str,
+    typer.Option(
+        help="mix, split (each channel has its own people) or auto (what they hold decides).",
+        rich_help_panel=INPUT,
+    ),
+]
+
+
+def enrolment_of(values: Sequence[str] | None, *, diarize: bool) -> EnrolRequest:
+    """What '--enroll' asks for.
+
+    Raises:
+        UsageError: see `parse_requests`; or no speakers are wanted.
+    """
+    from murmur_cli.enrolment.request import NO_ENROLMENT, parse_requests
+
+    if not values:
+        return NO_ENROLMENT
+    if not diarize:
+        raise UsageError("--enroll names speakers; do not give --no-diarize with it")
+    return parse_requests(values, "--enroll")
+
+
+def output_place(output: str | None) -> tuple[Path | None, bool]:
+    """The folder of '-o', None for beside each input, and whether it means standard output.
+
+    Raises:
+        UsageError: it is empty.
+    """
+    if output is not None and not output.strip():
+        raise UsageError("-o is empty: give a folder, or '-' for standard output")
+    if output is None or output == STDOUT:
+        return None, output is not None
+    return Path(output), False
+
+
+def chunk_seconds(text: str) -> float | None:
+    """The number of '--chunk'; None for 'auto'.
+
+    Raises:
+        UsageError: neither.
+    """
+    if text == "auto":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"--chunk {text}: give seconds or 'auto'") from None
