@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from murmur_cli.sweeps.accuracy import Accuracy
     from murmur_cli.sweeps.build import SweepGrid
     from murmur_cli.sweeps.results import SweepResult
+    from murmur_cli.sweeps.runner import SweepPlan
 
 EXIT_CODES_HELP = (
     "Exit codes: 0 all runs done; 1 some failed (they are tried again next time); 2 wrong call; "
@@ -341,11 +342,30 @@ def _run(call: _Call, grid: SweepGrid, *, by_size: bool) -> None:
     result = result_of(plan, runs, accuracy, by_size=by_size, within=call.within)
     paths = write_sweep(result, call.output)
     notes.print(f"wrote {' '.join(str(path) for path in paths)}")
+    if call.write_recipe is not None:
+        _write_recipe(call.write_recipe, plan, result)
     _print(result)
     if not any(summary.done for summary in result.summaries):
         raise typer.Exit(ExitCode.NOTHING_PROCESSED)
     if result.failures:
         raise typer.Exit(ExitCode.SOME_FAILED)
+
+
+def _write_recipe(name: str, plan: SweepPlan, result: SweepResult) -> None:
+    """Store the recommendation, and say how to use it."""
+    from murmur_cli.sweeps.recipe_text import recipe_path, recipe_text
+    from murmur_cli.sweeps.runner import kinds_of
+    from murmur_cli.writers.output import check_directory, write_whole
+
+    notes = stderr_console()
+    if result.recommendation is None:
+        notes.print("no recipe written: there is no recommendation")
+        return
+    path = recipe_path(name)
+    check_directory(path.parent)
+    kinds = kinds_of(plan) if result.by_size else {}
+    write_whole(path, recipe_text(path.stem, result, kinds).encode("utf-8"))
+    notes.print(f"wrote {path}; use it: murmur transcribe --recipe {name}")
 
 
 def _accuracy(call: _Call) -> Accuracy:

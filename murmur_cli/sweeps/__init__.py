@@ -1,0 +1,1 @@
+"""Grids of settings over recordings: runs on disk, summaries, pictures, a recommendation."""
