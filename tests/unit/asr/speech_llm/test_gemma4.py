@@ -55,10 +55,15 @@ def deep() -> TinyFamily:
 
 
 def test_sharing_layers_read_the_last_own_layer_of_their_type() -> None:
-    sliding, full = LayerKind(2, 8), LayerKind(2, 16)
+    sliding, full = LayerKind(2, 8, slides=True), LayerKind(2, 16)
     assert deep().family.layers == (
         *(sliding, sliding, full, sliding, sliding, full),
-        *(LayerKind(2, 8, 4), LayerKind(2, 16, 5), LayerKind(2, 8, 4), LayerKind(2, 16, 5)),
+        *(
+            LayerKind(2, 8, 4, slides=True),
+            LayerKind(2, 16, 5),
+            LayerKind(2, 8, 4, slides=True),
+            LayerKind(2, 16, 5),
+        ),
     )
 
 

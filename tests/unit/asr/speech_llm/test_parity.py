@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from murmur_cli.engine.policies.registry import RETRIEVAL
 from murmur_cli.engine.request import Finished
 from support.tiny_speech_llms import TINY_FAMILIES, TinyFamily
 from support.tiny_speech_llms.tiny_family import engine_output
@@ -67,6 +68,8 @@ def test_tokens_equal_generate_of_a_padded_batch(name: str) -> None:
         ("speech", {"window": "2000", "right_edge": "true"}),
         ("both", {"speech_window": "2000", "output_window": "64"}),
         ("streaming", {"window": "4000"}),
+        *((name, {"budget": "4000"}) for name in RETRIEVAL),
+        ("c3r+output", {"budget": "4000", "window": "64"}),
     ],
 )
 def test_a_covering_budget_equals_none(name: str, evict: str, options: dict[str, str]) -> None:
@@ -82,6 +85,11 @@ def test_a_covering_budget_equals_none(name: str, evict: str, options: dict[str,
         ("speech", {"delay": "2", "window": "4", "rate": "1"}),
         ("both", {"delay": "2", "speech_window": "4", "output_window": "6"}),
         ("streaming", {"window": "12", "sinks": "2"}),
+        *((name, {"budget": "6"}) for name in RETRIEVAL),
+        ("c3r+output", {"budget": "0.5", "output_window": "6", "output_sinks": "2"}),
+        ("quest", {"budget": "6", "page": "2", "least_pages": "1", "remainder": "true"}),
+        ("clusterkv", {"budget": "6", "cluster": "3", "remainder": "true", "refresh": "3"}),
+        ("h2o", {"budget": "6", "warm_up": "2"}),
     ],
 )
 def test_tokens_of_a_row_do_not_depend_on_the_batch(
