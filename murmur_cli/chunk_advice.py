@@ -31,9 +31,9 @@ def measured_kind(
     return kind_of(speech_to_noise_db(samples, speech), overlap_share(turns))
 
 
-def advised(curves: Sequence[ChunkCurve], model: str, kind: AudioKind) -> ChunkCurve | None:
-    """The first curve of that model and kind."""
-    return next((one for one in curves if (one.model, one.kind) == (model, kind)), None)
+def advised(curves: Sequence[ChunkCurve], kind: AudioKind) -> ChunkCurve | None:
+    """The first curve for that kind of audio; they are all of the model in use."""
+    return next((one for one in curves if one.kind is kind), None)
 
 
 def stretches(speech: Sequence[SampleSpan], length: int) -> tuple[SampleSpan, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from murmur_cli.asr.base import Job, Recognition, RecognitionSession
 from murmur_cli.audio.discover import InputFile
 from murmur_cli.audio.reader import read_recording
+from murmur_cli.chunk_advice import advised, measured_kind
 from murmur_cli.chunking.plan import plan_chunks
 from murmur_cli.diarization.base import hints_for_chunk, told_turns
 from murmur_cli.errors import ModelError, UsageError
@@ -37,8 +38,10 @@ from murmur_cli.types import (
     SampleSpan,
     SpeakersFrom,
     Status,
+    Stream,
     Transcript,
 )
+from murmur_cli.types.audio_kind import ChunkCurve
 
 NOTHING_HEARD = Recognition((), None)
 
@@ -144,6 +147,7 @@ class Pipeline:
                 stream.samples,
                 max_chunk_s=self._settings.chunk_s,
                 packing=self._stages.packing,
+                curve=self._curve(stream, found),
             )
             own = [
                 replace(chunk, index=len(chunks) + chunk.index, channel=stream.channel)
@@ -154,6 +158,14 @@ class Pipeline:
                 name = _job_name(recording.session_id, stream.channel)
                 jobs.append(Job(name, stream.samples, own))
         return replace(plan, chunks=tuple(chunks)), tuple(jobs)
+
+    def _curve(self, stream: Stream, speech: Sequence[SampleSpan]) -> ChunkCurve | None:
+        """What a sweep found best for audio of this kind; measured only if there is a choice."""
+        curves = self._settings.chunk_curves
+        if self._settings.chunk_s is not None or not curves or not speech:
+            return None
+        diarizer = self._stages.diarizer.get() if self._stages.diarizer is not None else None
+        return advised(curves, measured_kind(stream.samples, speech, diarizer))
 
     # --- recognise --------------------------------------------------------------------------
 

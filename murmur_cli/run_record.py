@@ -13,8 +13,12 @@ from murmur_cli.types import ModelIdentity, RunRecord
 
 RECORDED_PACKAGES = ("torch", "transformers", "silero-vad", "soundfile", "soxr", "av", "numpy")
 
-UNRECORDED_OPTIONS = ("output_dir", "to_stdout", "recursive", "formats", "allow_partial")
-"""Where results go does not change them, and a run elsewhere must give the same bytes."""
+UNRECORDED_OPTIONS = (
+    *("output_dir", "to_stdout", "recursive", "formats", "allow_partial"),
+    "chunk_curves",
+)
+"""Where results go does not change them, and a run elsewhere must give the same bytes. Which size
+of chunks was chosen, and by which curve, stands in the plan."""
 
 RECOGNITION_OPTIONS = (
     *("model", "evict", "evict_options", "kv_budget", "batch_size", "language", "task"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from murmur_cli.errors import UsageError
 from murmur_cli.types import ChannelMode, SpeakerHints
+from murmur_cli.types.audio_kind import ChunkCurve
 
 DEFAULT_FORMATS = ("rttm", "srt", "json")
 DEFAULT_CHUNK_S = 300.0
@@ -16,6 +17,9 @@ DEFAULT_BATCH_SIZE = 16
 AUTO_CHUNK_S = 300.0
 """Longest chunk by rule, the published optimum for long-context recognisers: longer chunks lose
 words to drifting attention, shorter ones lose context and make more seams."""
+
+FULL_CHUNK_S = 86_400.0
+"""'--chunk full': a day, which no recording is longer than."""
 
 DEFAULT_ENROLL_THRESHOLD = 0.5
 """A wrong name is worse than none. Of 5,767 pairs of different people with 2 s of clear speech and
@@ -48,6 +52,7 @@ class TranscribeSettings:
     Attributes:
         model: 'auto', a catalogue name, a hub id or a folder.
         chunk_s: ceiling of a chunk in seconds; None chooses by rule ('--chunk auto').
+        chunk_curves: sizes that sweeps found best, which go before the rule.
         evict: name of the KV eviction policy.
         evict_options: options of the policy, still as text; the policy checks them.
         kv_budget: speech entries per KV head that the policy may read, or a share of them, still
@@ -76,6 +81,7 @@ class TranscribeSettings:
 
     model: str = "auto"
     chunk_s: float | None = DEFAULT_CHUNK_S
+    chunk_curves: tuple[ChunkCurve, ...] = ()
     evict: str = "none"
     evict_options: dict[str, str] = field(default_factory=dict)
     kv_budget: str | None = None
@@ -102,8 +108,11 @@ class TranscribeSettings:
 
     @property
     def longest_chunk_s(self) -> float:
-        """Ceiling of the chunks in seconds, that of the rule if it is left to it."""
-        return AUTO_CHUNK_S if self.chunk_s is None else self.chunk_s
+        """Ceiling of the chunks in seconds; the longest that may be chosen if it is left open."""
+        if self.chunk_s is not None:
+            return self.chunk_s
+        measured = (curve.chunk_s or FULL_CHUNK_S for curve in self.chunk_curves)
+        return max(AUTO_CHUNK_S, *measured, 0.0)
 
     @property
     def policy_options(self) -> dict[str, str]:

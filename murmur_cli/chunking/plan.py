@@ -19,6 +19,7 @@ from murmur_cli.chunking.partition import best_partition
 from murmur_cli.chunking.windows import WindowLimits, pack_windows
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import Chunk, ChunkPlan, PackingRule, SampleSource, SampleSpan, Window
+from murmur_cli.types.audio_kind import ChunkCurve
 
 SHORT_GAP_COST = 0.5
 LONG_GAP_SAMPLES = 3 * SAMPLE_RATE_HZ
@@ -31,19 +32,21 @@ def plan_chunks(
     *,
     max_chunk_s: float | None,
     packing: PackingRule | None,
+    curve: ChunkCurve | None = None,
 ) -> ChunkPlan:
     """Divide the speech into windows and the windows into chunks.
 
     Every sample of speech is in exactly one window and one chunk. A chunk, from its first to
     its last sample, is at most `max_chunk_s` long; there are as few chunks as that allows, of
-    even length, with their borders in long silences. None chooses the ceiling by rule.
+    even length, with their borders in long silences. None takes the ceiling of `curve`, else
+    chooses it by rule.
 
     With `packing`, windows keep its limits, and do not depend on the ceiling unless that is
     under `packing.max_span_s`. Without, each chunk is one window that hears all of it.
 
     speech: in order, apart or touching, within `samples`. samples: (samples,) float32.
     """
-    ceiling = choose_ceiling(max_chunk_s, len(samples))
+    ceiling = choose_ceiling(max_chunk_s, len(samples), curve)
     if not speech:
         return ChunkPlan((), ceiling.seconds, ceiling.rule)
     if packing is None:

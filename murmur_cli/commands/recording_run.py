@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from murmur_cli.commands.progress_display import ProgressDisplay
 from murmur_cli.commands.report import Detail, report_outcome
 from murmur_cli.errors import ExitCode, UsageError
-from murmur_cli.settings import TranscribeSettings
+from murmur_cli.settings import FULL_CHUNK_S, TranscribeSettings
 
 if TYPE_CHECKING:
     from murmur_cli.audio.discover import InputFile
@@ -117,6 +117,14 @@ def _with_chunk_of_model(
     """The settings with a ceiling of chunks that the model is meant for."""
     from murmur_cli.asr.registry import longest_chunk_s
 
+    if settings.chunk_curves:
+        own = [curve for curve in settings.chunk_curves if curve.model == choice.name]
+        limits = [
+            longest_chunk_s(choice, replace(settings, chunk_s=curve.chunk_s or FULL_CHUNK_S))
+            for curve in own
+        ]
+        curves = [replace(curve, chunk_s=s) for curve, s in zip(own, limits, strict=True)]
+        settings = replace(settings, chunk_curves=tuple(curves))
     chunk_s = longest_chunk_s(choice, settings)
     if chunk_s != settings.chunk_s:
         display.note(f"chunks of at most {chunk_s:g} s: {choice.name} is meant for no more")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from murmur_cli.commands.console import print_data, stderr_console, stdout_console
+from murmur_cli.commands.recipe_option import RecipeOption
 from murmur_cli.commands.score_table import print_scoreboard, shown
 from murmur_cli.errors import ExitCode, UsageError
 
@@ -93,6 +94,7 @@ def score_command(
         str,
         typer.Option("--format", "-f", help="table, json or csv.", rich_help_panel=OUTPUT),
     ] = "table",
+    recipe: RecipeOption = None,
     by_speaker: Annotated[
         bool,
         typer.Option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from murmur_cli.errors import UsageError
+from murmur_cli.settings import FULL_CHUNK_S
 
 if TYPE_CHECKING:
     from murmur_cli.enrolment.request import EnrolRequest
@@ -70,14 +71,16 @@ def output_place(output: str | None) -> tuple[Path | None, bool]:
 
 
 def chunk_seconds(text: str) -> float | None:
-    """The number of '--chunk'; None for 'auto'.
+    """The number of '--chunk'; None for 'auto', more than any recording has for 'full'.
 
     Raises:
         UsageError: neither.
     """
     if text == "auto":
         return None
+    if text == "full":
+        return FULL_CHUNK_S
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"--chunk {text}: give seconds or 'auto'") from None
+        raise UsageError(f"--chunk {text}: give seconds, 'auto' or 'full'") from None

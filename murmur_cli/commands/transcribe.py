@@ -10,6 +10,7 @@ import typer
 
 from murmur_cli.commands.console import stderr_console
 from murmur_cli.commands.progress_display import ProgressDisplay
+from murmur_cli.commands.recipe_option import RecipeOption, curves_for_auto
 from murmur_cli.commands.recording_run import run_recordings
 from murmur_cli.commands.report import Detail
 from murmur_cli.commands.speaker_options import (
@@ -45,7 +46,7 @@ def transcribe_command(
     ],
     chunk: Annotated[
         str,
-        typer.Option(help="Longest chunk in seconds, or 'auto'.", rich_help_panel=MODEL),
+        typer.Option(help="Longest chunk in seconds, 'auto' or 'full'.", rich_help_panel=MODEL),
     ] = f"{DEFAULT_CHUNK_S:g}",
     evict: Annotated[
         str,
@@ -178,6 +179,7 @@ def transcribe_command(
             rich_help_panel=INPUT,
         ),
     ] = False,
+    recipe: RecipeOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and warnings only.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what was chosen.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of failures.")] = False,
@@ -192,6 +194,7 @@ def transcribe_command(
     settings = TranscribeSettings(
         model=model,
         chunk_s=chunk_seconds(chunk),
+        chunk_curves=curves_for_auto(chunk, recipe),
         evict=evict,
         evict_options=_key_values(evict_opt or []),
         kv_budget=kv_budget,

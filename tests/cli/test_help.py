@@ -13,11 +13,16 @@ _FOLDER = Path(__file__).parent / "golden"
 _COMMANDS = {
     "murmur": [],
     "transcribe": ["transcribe"],
+    "diarize": ["diarize"],
+    "enroll": ["enroll"],
+    "speakers": ["speakers"],
     "models": ["models"],
     "models_pull": ["models", "pull"],
     "doctor": ["doctor"],
     "bench": ["bench"],
     "score": ["score"],
+    "sweep_chunks": ["sweep-chunks"],
+    "sweep_evict": ["sweep-evict"],
 }
 
 

@@ -91,7 +91,7 @@ def _names(folder: Path) -> list[str]:
         (["--min-speakers", "5", "--max-speakers", "2"], "--min-speakers 5 is more than"),
         (["--speakers", "2", "--max-speakers", "3"], "--speakers is exact"),
         (["--chunk", "0"], "--chunk 0: give at least 1"),
-        (["--chunk", "abc"], "--chunk abc: give seconds or 'auto'"),
+        (["--chunk", "abc"], "--chunk abc: give seconds, 'auto' or 'full'"),
         (["--chunk", "nan"], "--chunk nan: give at least 1"),
         (["--chunk", "inf"], "--chunk inf: give at least 1"),
         (["--evict", "xyz"], "--evict xyz: unknown policy; known: none, output, speech, both"),

@@ -1,0 +1,82 @@
+"""`--recipe`: defaults of a command from a file; options that are given win over it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from murmur_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from murmur_cli.types.audio_kind import ChunkCurve
+
+NOT_IN_RECIPES = ("recipe", "help", "output", "show", "quiet", "verbose", "debug", "show_errors")
+"""What a call does with its results is not part of how it comes to them."""
+
+
+def take_recipe(context: typer.Context, text: str | None) -> str | None:
+    """Make the recipe's table for this command its defaults.
+
+    Raises:
+        UsageError: no such recipe, one that cannot be read, or an option that is unknown.
+    """
+    if text is None or context.resilient_parsing:
+        return text
+    from murmur_cli.recipe_file import find_recipe, read_recipe
+
+    recipe = read_recipe(find_recipe(text))
+    table = recipe.options.get(str(context.command.name), {})
+    context.default_map = _defaults(context, table, f"recipe {recipe.name}")
+    return text
+
+
+RecipeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--recipe",
+        metavar="NAME|FILE",
+        help="Take options from a recipe; those given here win.",
+        callback=take_recipe,
+        is_eager=True,
+        show_default=False,
+    ),
+]
+
+
+def curves_for_auto(chunk: str, recipe: str | None) -> tuple[ChunkCurve, ...]:
+    """What '--chunk auto' may go by: curves of the recipe, then those in the user's store."""
+    if chunk != "auto":
+        return ()
+    from murmur_cli.recipe_file import find_recipe, read_recipe, stored_curves
+
+    own = read_recipe(find_recipe(recipe)).curves if recipe is not None else ()
+    return (*own, *stored_curves())
+
+
+def _defaults(context: typer.Context, table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Option by its parameter's name; a single value of a repeatable option is a list of one."""
+    known = {
+        option.lstrip("-").replace("-", "_"): parameter
+        for parameter in context.command.params
+        for option in parameter.opts
+        if option.startswith("--")
+    }
+    known = {name: one for name, one in known.items() if name not in NOT_IN_RECIPES}
+    defaults: dict[str, Any] = {}
+    for name, value in table.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise UsageError(
+                f"{where}: {context.command.name} has no option '{name}'{hint}; "
+                f"known: {', '.join(known)}"
+            )
+        parameter = known[name]
+        several = bool(getattr(parameter, "multiple", False))
+        if isinstance(value, dict) or (isinstance(value, list) and not several):
+            raise UsageError(f"{where}: '{name}' takes one value")
+        defaults[str(parameter.name)] = [value] if several and isinstance(value, str) else value
+    return defaults
