@@ -31,8 +31,8 @@ def enroll_command(
 ) -> None:
     """Store voices to know by name, for --enroll of 'transcribe' and 'diarize'.
 
-    Ten seconds of a person talking alone are enough; several clips of one name are averaged. The
-    file holds what the voices are like, no audio.
+    Ten seconds of a person talking alone are enough; several clips of one name are averaged.
+    The file holds what the voices are like, no audio.
     """
     from murmur_cli.enrolment.request import parse_requests
     from murmur_cli.writers.output import check_directory, check_inputs_kept

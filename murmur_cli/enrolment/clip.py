@@ -51,11 +51,11 @@ def hear_clip(path: Path, stages: Stages) -> HeardClip:
     assert stages.diarizer is not None
     diarizer = stages.diarizer.get()
     speech = detector.detect(recording.samples)
-    if not speech:
-        raise RecordingError(f"{name}: no speech found; give a clip in which one person talks")
     plan = plan_chunks(speech, recording.samples, max_chunk_s=AUTO_CHUNK_S, packing=None)
     local = [diarizer.diarize(recording.samples, chunk) for chunk in plan.chunks]
     voices = speaker_voices(stitch(local, SpeakerHints()), local)
+    if not voices:
+        raise RecordingError(f"{name}: no speech found; give a clip in which one person talks")
     main = max(voices, key=lambda voice: (voice.embedding is not None, voice.clean_s))
     if main.embedding is None or main.clean_s < MIN_CLEAN_S:
         raise RecordingError(

@@ -35,7 +35,6 @@ def read_document(path: Path) -> Document:
     """
     name = path_text(path)
     try:
-        # surrogatepass has no part in it: an undecodable byte of a name stands as an escape.
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{name}: cannot be read ({error.strerror})") from None

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from murmur_cli.stitching.local_voice import LocalVoice
 from murmur_cli.voice_clustering import Labels, Vectors, group_voices
 
-MAX_TOGETHER = 2048
-"""Voices that are compared each with each: 34 MB. Ten hours in chunks of 300 s hold fewer; what
+MAX_TOGETHER = 1024
+"""Voices that are compared each with each: 8 MB. Ten hours in chunks of 300 s hold fewer; what
 exceeds it (chunks of a second) is grouped in stretches first, then the groups."""
 
 

@@ -20,6 +20,7 @@ def test_record_when_made_then_it_holds_what_shapes_the_result() -> None:
         "chunk_s": 60.0,
         "evict": "speech",
         "evict_options": {"window": "9"},
+        "kv_budget": None,
         "batch_size": 16,
         "language": None,
         "task": "transcribe",

@@ -83,6 +83,7 @@ def test_clip_when_somebody_coughs_then_nothing_said(clip: Path) -> None:
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
+        ((), "no speech found; give a clip in which one person talks"),
         ((1.5,), "only 1.5 s of clear speech; at least 2 s of one person are needed"),
         ((6.0, 5.0), "2 people talk, the first for 6.0 s and others for 5.0 s"),
     ],
