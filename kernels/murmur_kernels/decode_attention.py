@@ -47,8 +47,7 @@ def decode_attention(
     nothing, as one that is not active, has a result of zero and a log-sum-exp of -inf. A row's
     result depends on that row alone.
 
-    On the CPU `StepRanges` run on what `decode_attention_path` tells, and on torch's operations
-    where the log-sum-exp is wanted; a `Selection` on torch's operations.
+    `decode_attention_path` tells what it runs on.
 
     Args:
         query: (rows, query_heads, head_dim), float32 or the arena's dtype, any strides.
@@ -71,29 +70,35 @@ def decode_attention(
     check_probe_heads(probe_heads, query.shape[1])
     if implementation(query.device) == "triton":
         return _on_device(query, keys, values, selection, scale, probe_heads, log_sum_exp)
-    if isinstance(selection, Selection):
-        from murmur_kernels.torch_ops.decode_attention import attention_over_selection
+    summaries = selection.summaries if isinstance(selection, Selection) else None
+    code = _machine_code(
+        keys.dtype,
+        keys.shape[3],
+        summaries=None if summaries is None else summaries.keys.dtype,
+        grouped=query.shape[1] > keys.shape[1],
+    )
+    if code is not None:
+        from murmur_kernels.compiled.attention import compiled_attention
 
+        return compiled_attention(
+            code, query, keys, values, selection, scale, probe_heads, log_sum_exp=log_sum_exp
+        )
+    from murmur_kernels.torch_ops.decode_attention import (
+        attention_over_ranges,
+        attention_over_selection,
+    )
+
+    if isinstance(selection, Selection):
         return attention_over_selection(
             query, keys, values, selection, scale, probe_heads, log_sum_exp=log_sum_exp
         )
-    grouped = query.shape[1] > keys.shape[1]
-    code = None if log_sum_exp else _machine_code(keys.dtype, keys.shape[3], grouped)
-    if code is None:
-        from murmur_kernels.torch_ops.decode_attention import attention_over_ranges
-
-        return attention_over_ranges(
-            query, keys, values, selection, scale, probe_heads, log_sum_exp=log_sum_exp
-        )
-    from murmur_kernels.compiled.attention import compiled_attention
-
-    return Attended(
-        *compiled_attention(code, query, keys, values, selection, scale, probe_heads), None
+    return attention_over_ranges(
+        query, keys, values, selection, scale, probe_heads, log_sum_exp=log_sum_exp
     )
 
 
 def decode_attention_path(device: torch.device, dtype: torch.dtype, head_dim: int) -> Path:
-    """How `StepRanges` of an arena on `device`, of `dtype` and `head_dim`, are attended over.
+    """How an arena on `device`, of `dtype` and `head_dim`, is attended over.
 
     'triton' are kernels on the device, 'compiled' is machine code made for this processor,
     'torch' are torch's own operations.
@@ -103,17 +108,20 @@ def decode_attention_path(device: torch.device, dtype: torch.dtype, head_dim: in
     """
     if implementation(device) == "triton":
         return "triton"
-    return "torch" if _machine_code(dtype, head_dim, grouped=False) is None else "compiled"
+    code = _machine_code(dtype, head_dim, summaries=None, grouped=False)
+    return "torch" if code is None else "compiled"
 
 
-def _machine_code(dtype: torch.dtype, head_dim: int, grouped: bool) -> MachineCode | None:
+def _machine_code(
+    dtype: torch.dtype, head_dim: int, *, summaries: torch.dtype | None, grouped: bool
+) -> MachineCode | None:
     if dtype not in ARENA_DTYPES or head_dim % LANES:
         return None
     try:
         from murmur_kernels.compiled.machine_code import machine_code
     except ImportError:  # no llvmlite for this platform
         return None
-    return machine_code(head_dim, dtype, grouped)
+    return machine_code(head_dim, dtype, summaries, grouped)
 
 
 def _on_device(

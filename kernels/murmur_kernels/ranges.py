@@ -33,7 +33,7 @@ class StepRanges:
         ranges: what each row reads.
         num_slots, capacity: sizes of the arena they were checked against.
         max_entries: entries of the row that reads most; 0 without rows.
-        table: (rows, TABLE_COLUMNS) int64 for the compiled kernel, read-only: slot, number of
+        table: (rows, TABLE_COLUMNS) int32 for the compiled kernel, read-only: slot, number of
             ranges, start and end of each range, zeros.
     """
 
@@ -42,7 +42,7 @@ class StepRanges:
     num_slots: int
     capacity: int
     max_entries: int
-    table: ctypes.Array[ctypes.c_int64] = field(repr=False, compare=False)
+    table: ctypes.Array[ctypes.c_int32] = field(repr=False, compare=False)
     _on: dict[torch.device, Selection] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -89,5 +89,5 @@ def step_ranges(
         edges = [edge for span in spans for edge in span]
         table += [slot, len(spans), *edges, *(0,) * (2 * MAX_RANGES - len(edges))]
         max_entries = max(max_entries, sum(edges[1::2]) - sum(edges[::2]))
-    packed = (ctypes.c_int64 * len(table))(*table)
+    packed = (ctypes.c_int32 * len(table))(*table)
     return StepRanges(tuple(slots), tuple(ranges), num_slots, capacity, max_entries, packed)

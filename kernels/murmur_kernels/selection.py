@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -63,6 +63,7 @@ class Selection:
         summaries: terms that are no entries.
         max_terms: no (row, KV head) has more terms; None: those of a whole slot and all summaries.
             It sizes the grid, and the probabilities when they are wanted.
+        addresses: where the tensors lie, kept by the compiled kernel from its first call on.
     """
 
     slots: torch.Tensor
@@ -75,6 +76,7 @@ class Selection:
     num_indices: torch.Tensor | None = None
     summaries: Summaries | None = None
     max_terms: int | None = None
+    addresses: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def from_step_ranges(cls, step: StepRanges, device: torch.device) -> Selection:
@@ -82,9 +84,8 @@ class Selection:
         rows = len(step.slots)
         table = torch.empty(0, TABLE_COLUMNS, dtype=torch.int32)
         if rows:
-            host = torch.frombuffer(step.table, dtype=torch.int64)
-            table = host.view(rows, TABLE_COLUMNS).to(torch.int32)
-        table = table.to(device)
+            table = torch.frombuffer(step.table, dtype=torch.int32).view(rows, TABLE_COLUMNS)
+        table = table.to(device, copy=True)
         return cls(
             slots=table[:, 0],
             active=torch.ones(rows, dtype=torch.bool, device=device),

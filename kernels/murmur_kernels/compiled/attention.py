@@ -5,16 +5,25 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
+from typing import NoReturn
 
 import torch
 
-from murmur_kernels.compiled import LANES
+from murmur_kernels.attended import Attended
+from murmur_kernels.compiled.arguments import ArgumentBlock
+from murmur_kernels.compiled.blocks import BLOCK_ENTRIES
 from murmur_kernels.compiled.machine_code import MachineCode
-from murmur_kernels.compiled.program import ARGUMENTS, BLOCK_ENTRIES
+from murmur_kernels.compiled.selected import (
+    selection_arguments,
+    step_arguments,
+    tensor_arguments,
+)
+from murmur_kernels.compiled.softmax import SCORES_BEYOND
+from murmur_kernels.compiled.task import HEADER_BYTES
 from murmur_kernels.compiled.team import parallel_region, team_size
+from murmur_kernels.compiled.terms import LISTS_BEYOND
 from murmur_kernels.ranges import StepRanges
-
-ArgumentBlock = ctypes.c_int64 * len(ARGUMENTS)
+from murmur_kernels.selection import Selection
 
 
 def compiled_attention(
@@ -22,39 +31,82 @@ def compiled_attention(
     query: torch.Tensor,
     keys: torch.Tensor,
     values: torch.Tensor,
-    step: StepRanges,
+    selection: StepRanges | Selection,
     scale: float,
     probe_heads: Sequence[int],
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """`decode_attention` on checked arguments, by `code` of their head size and dtype."""
+    *,
+    log_sum_exp: bool,
+) -> Attended:
+    """`decode_attention` on checked arguments, by `code` made for them.
+
+    Raises:
+        ValueError: a selection that does not fit the arena, by what its tensors hold.
+    """
     rows, heads, dim = query.shape
-    kv_heads = keys.shape[1]
+    num_slots, kv_heads, capacity = keys.shape[:3]
     group = heads // kv_heads
     tasks = rows * kv_heads
+    at_entries = isinstance(selection, StepRanges)
+    if isinstance(selection, StepRanges):
+        chosen, max_terms = step_arguments(selection), selection.max_entries
+    else:
+        chosen, max_terms = selection_arguments(selection), selection.terms_bound(capacity)
     threads = team_size(tasks)
     wide_query = query.float().contiguous()
     out = torch.empty_like(wide_query)
-    probes, probabilities = (ctypes.c_int64 * len(probe_heads))(*probe_heads), None
+    sums = torch.empty(rows, heads, 2) if log_sum_exp else None
+    width = capacity if at_entries else max_terms
+    probabilities = None
     if probe_heads:
-        probabilities = torch.zeros(rows, len(probe_heads), step.capacity)
-    # A tile writes whole vectors, and the softmax one vector beyond the last entry.
-    scores = -(-step.max_entries // LANES) * LANES + LANES
-    scores_offset = (group + (BLOCK_ENTRIES if group > 1 else 0)) * dim
-    scratch = torch.empty(threads, scores_offset + group * scores)
-    key_strides, value_strides = keys.stride(), values.stride()
-    size = keys.element_size()
+        probabilities = torch.zeros(rows, len(probe_heads), width)
+    probes = (ctypes.c_int32 * len(probe_heads))(*probe_heads)
+    # The bytes of a thread's scratch. Tiles and the softmax write beyond the last score.
+    lists = HEADER_BYTES + 4 * dim * (group + (BLOCK_ENTRIES if group > 1 else 0))
+    list_bytes = 8 * (max_terms + LISTS_BEYOND)
+    scores, scores_stride = lists + 2 * list_bytes, 4 * (max_terms + SCORES_BEYOND)
+    scratch = torch.empty(threads, scores + group * scores_stride, dtype=torch.uint8)
     block = ArgumentBlock(
-        *(0, 0, tasks, kv_heads, group, int.from_bytes(struct.pack("<f", scale), "little")),
-        *(wide_query.data_ptr(), out.data_ptr(), ctypes.addressof(step.table)),
-        *(keys.data_ptr(), *(size * stride for stride in key_strides[:3])),
-        *(values.data_ptr(), *(size * stride for stride in value_strides[:3])),
-        *(scratch.data_ptr(), 4 * scratch.shape[1], 4 * scores_offset, 4 * scores),
-        *(len(probe_heads), ctypes.addressof(probes)),
-        *(0 if probabilities is None else probabilities.data_ptr(), step.capacity),
+        **chosen,
+        **tensor_arguments("keys", keys),
+        **tensor_arguments("values", values),
+        tasks=tasks,
+        kv_heads=kv_heads,
+        group=group,
+        scale=int.from_bytes(struct.pack("<f", scale), "little"),
+        num_slots=num_slots,
+        capacity=capacity,
+        max_terms=max_terms,
+        query=wide_query.data_ptr(),
+        out=out.data_ptr(),
+        sums=0 if sums is None else sums.data_ptr(),
+        probes=len(probe_heads),
+        probe_heads=ctypes.addressof(probes),
+        probabilities=0 if probabilities is None else probabilities.data_ptr(),
+        probabilities_stride_0=4 * width,
+        at_entries=at_entries,
+        scratch=scratch.data_ptr(),
+        scratch_stride=scratch.shape[1],
+        keys_offset=lists,
+        values_offset=lists + list_bytes,
+        scores_offset=scores,
+        scores_stride=scores_stride,
     )
+    _run(code, block, threads)
+    if block.faults:
+        _tell_fault(selection, num_slots, capacity)
+    lse = None if sums is None else torch.log(sums[..., 1]).add_(sums[..., 0])
+    return Attended(out.to(query.dtype), probabilities, lse)
+
+
+def _run(code: MachineCode, block: ArgumentBlock, threads: int) -> None:
     region = parallel_region()
     if threads == 1 or region is None:
         code.call(ctypes.addressof(block))
     else:
         region(code.address, ctypes.addressof(block), threads, 0)
-    return out.to(query.dtype), probabilities
+
+
+def _tell_fault(selection: StepRanges | Selection, num_slots: int, capacity: int) -> NoReturn:
+    assert isinstance(selection, Selection), "step_ranges checks what it packs"
+    selection.check_contents(num_slots, capacity)
+    raise ValueError("the selection changed while it was read, and did not fit the arena")

@@ -16,9 +16,9 @@ from murmur_kernels.compiled import LANES
 
 CACHE_LINE_BYTES = 64
 
-I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+I8, I16, I32, I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 FLOAT, POINTER = ir.FloatType(), ir.PointerType()
-VECTOR = ir.VectorType(FLOAT, LANES)
+VECTOR, INTEGERS, LONGS = (ir.VectorType(kind, LANES) for kind in (FLOAT, I32, I64))
 
 Value = Any
 """An SSA value; llvmlite has no type information."""
@@ -57,10 +57,17 @@ class Code:
             offset = self.build.add(offset, term)
         return self.build.gep(base, [offset], source_etype=ir.IntType(8))
 
-    def load_int(self, base: Value, index: int | Value) -> Value:
-        """Element `index` of an int64 array."""
-        index = index if isinstance(index, ir.Value) else I64(index)
-        return self.build.load(self.at(base, (index, 8)), align=8, typ=I64)
+    def load_address(self, address: Value) -> Value:
+        """One address."""
+        return self.build.load(address, align=8, typ=POINTER)
+
+    def load_int(self, address: Value) -> Value:
+        """An int32, as int64."""
+        return self.build.sext(self.build.load(address, align=4, typ=I32), I64)
+
+    def load_float(self, address: Value) -> Value:
+        """One float."""
+        return self.build.load(address, align=4, typ=FLOAT)
 
     def minimum(self, left: Value, right: Value) -> Value:
         """The smaller of two signed integers."""
@@ -73,7 +80,7 @@ class Code:
         return self.build.load(address, align=4, typ=VECTOR)
 
     def store(self, value: Value, address: Value) -> None:
-        """Write a float or a vector of them."""
+        """Write a number or a vector of them."""
         self.build.store(value, address, align=4)
 
     def load_wide(self, address: Value, dtype: torch.dtype) -> Value:
@@ -86,7 +93,7 @@ class Code:
         assert dtype == torch.bfloat16, dtype
         # bfloat16 is the upper half of a float32
         bits = self.build.load(address, align=2, typ=ir.VectorType(I16, LANES))
-        wide = self.build.zext(bits, ir.VectorType(I32, LANES))
+        wide = self.build.zext(bits, INTEGERS)
         shifted = self.build.shl(wide, ir.Constant(wide.type, [16] * LANES))
         return self.build.bitcast(shifted, VECTOR)
 
@@ -109,8 +116,8 @@ class Code:
         return self.build.call(function, [a, b, c])
 
     def spread(self, value: Value) -> Value:
-        """A float in every lane."""
-        undefined = ir.Constant(VECTOR, ir.Undefined)
+        """A number in every lane."""
+        undefined = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
         first = self.build.insert_element(undefined, value, I32(0))
         return self.pick(first, undefined, [0] * LANES)
 
