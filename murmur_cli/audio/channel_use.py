@@ -49,6 +49,10 @@ UNRELATED_SIMILARITY = 0.15
 less similar than this at any delay: .05 to .15 for two people who talk at once; .2 to .8 for two
 microphones of a room, even one that rings for 0.8 s."""
 
+COMMON_SIMILARITY = 0.3
+"""Where two channels are about equally loud, half of the places of a voice that both microphones
+hear are more similar than this at some delay."""
+
 MOST_CHANNELS = 16
 """Files with more are mixed: nobody gives so many people a channel each."""
 
@@ -84,7 +88,10 @@ def channel_use(channels: AudioSource) -> ChannelUse:
     if len(strong) < 2:
         return ChannelUse(tuple(live), correlation, ())
     talkers = _talkers(power, shared, strong, usual_db)
-    if not talkers and _are_unrelated(channels, strong, usual_db):
+    level_db = frame_level_db(channels) - usual_db
+    if talkers and _hear_a_common_voice(channels, talkers, level_db):
+        talkers = ()
+    elif not talkers and _are_unrelated(channels, strong, level_db):
         talkers = tuple(strong)
     return ChannelUse(tuple(live), correlation, talkers)
 
@@ -109,9 +116,24 @@ def _talkers(
     return tuple(found) if len(found) > 1 else ()
 
 
-def _are_unrelated(channels: AudioSource, strong: list[int], usual_db: Power) -> bool:
+def _hear_a_common_voice(channels: AudioSource, talkers: tuple[int, ...], level_db: Power) -> bool:
+    """Whether two of the channels often hear one sound about equally loud, as the microphones at
+    the ends of a table hear who sits in the middle."""
+    loud = level_db >= -BOTH_LOUD_RANGE_DB
+    for one, other in combinations(talkers, 2):
+        near = np.abs(level_db[:, one] - level_db[:, other]) < LEAD_DB
+        near &= loud[:, one] & loud[:, other]
+        if near.sum() > MAX_SHARED_SHARE * (loud[:, one] | loud[:, other]).sum():
+            places = probe_places(near, least_share=0.5)
+            similar = similarities(channels, places, one, other)
+            if len(places) >= MIN_PROBES and np.median(similar) >= COMMON_SIMILARITY:
+                return True
+    return False
+
+
+def _are_unrelated(channels: AudioSource, strong: list[int], level_db: Power) -> bool:
     """Whether no two of the channels have anything in common where both are loud."""
-    loud = frame_level_db(channels) >= usual_db - BOTH_LOUD_RANGE_DB
+    loud = level_db >= -BOTH_LOUD_RANGE_DB
     for one, other in combinations(strong, 2):
         places = probe_places(loud[:, one] & loud[:, other], least_share=0.6)
         if len(places) < MIN_PROBES:

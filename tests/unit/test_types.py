@@ -32,6 +32,23 @@ def test_time_span_when_it_has_no_length_then_allowed_but_not_backwards() -> Non
 
 
 @pytest.mark.parametrize(
+    ("span", "expected"),
+    [
+        ((0.0004, 0.0016), (0.0, 0.002)),
+        ((1.0005, 2.4995), (1.001, 2.5)),
+        ((1.0001, 1.0002), (1.0, 1.001)),
+        ((-0.2, 0.1), (0.0, 0.1)),
+    ],
+)
+def test_time_span_when_in_whole_ms_then_rounded_once_and_never_empty(
+    span: tuple[float, float], expected: tuple[float, float]
+) -> None:
+    rounded = TimeSpan(*span).in_whole_ms
+    assert rounded == TimeSpan(*expected)
+    assert rounded.in_whole_ms == rounded
+
+
+@pytest.mark.parametrize(
     ("left", "right", "overlap_s", "gap_s"),
     [
         ((0, 4), (3, 6), 1.0, 0.0),

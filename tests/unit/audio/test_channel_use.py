@@ -51,6 +51,17 @@ def test_channels_when_microphones_of_a_room_hear_both_then_no_talkers() -> None
     assert channel_use(channels).talkers == ()
 
 
+def test_channels_when_someone_sits_between_the_microphones_then_no_talkers() -> None:
+    one, other = in_turns(A, B, 3.0)
+    middle = babble(12.0, 5)
+    middle[: 8 * 16_000] = 0
+    one[8 * 16_000 :] = other[8 * 16_000 :] = 0
+    table = _stack(one + 0.2 * other + middle, 0.2 * one + other + np.roll(middle, 50))
+    assert channel_use(table).talkers == ()
+    apart = _stack(one + 0.2 * other + middle, 0.2 * one + other)
+    assert channel_use(apart).talkers == (0, 1)
+
+
 def test_channels_when_voices_are_panned_half_way_then_no_talkers() -> None:
     one, other = in_turns(A, B, 3.0)
     assert channel_use(_stack(one + 0.6 * other, 0.6 * one + other)).talkers == ()
