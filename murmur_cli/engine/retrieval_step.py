@@ -97,7 +97,10 @@ class RetrievalStep:
             return found.out, None
         group = query.shape[1] // keys.shape[1]
         heads = [head // group for head in probe_heads]
-        seen = by_entry(found.probabilities, selection, chosen, heads, keys.shape[2])
+        spans = index.summary_ranges(layer, rows)
+        if spans is not None and self._served is not None:
+            spans = _spread(spans, self._served, self._count)
+        seen = by_entry(found.probabilities, selection, spans, heads, keys.shape[2])
         if self._served is None:
             return found.out, index.in_time(layer, rows, heads, seen)
         seen[self._served] = index.in_time(layer, rows, heads, seen[self._served])
@@ -116,9 +119,7 @@ def _among(chosen: HeadSelection, numbers: list[int], count: int) -> HeadSelecti
     """The same among `count` rows, of which the others choose nothing."""
 
     def spread(part: torch.Tensor) -> torch.Tensor:
-        whole = part.new_zeros(count, *part.shape[1:])
-        whole[numbers] = part
-        return whole
+        return _spread(part, numbers, count)
 
     def spread_if(part: torch.Tensor | None) -> torch.Tensor | None:
         return None if part is None else spread(part)
@@ -138,5 +139,11 @@ def _among(chosen: HeadSelection, numbers: list[int], count: int) -> HeadSelecti
             spread(summaries.log_counts),
             spread(summaries.counts),
         ),
-        summary_ranges=spread_if(chosen.summary_ranges),
     )
+
+
+def _spread(part: torch.Tensor, numbers: list[int], count: int) -> torch.Tensor:
+    """Rows of a part as the rows `numbers` of `count`; the others are zero."""
+    whole = part.new_zeros(count, *part.shape[1:])
+    whole[numbers] = part
+    return whole

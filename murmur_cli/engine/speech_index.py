@@ -25,8 +25,6 @@ class HeadSelection:
         entries_read: (rows,) float32, entries and summaries read, mean over KV heads.
         head_ranges, num_head_ranges, indices, num_indices, summaries: as in
             `murmur_kernels.Selection`; entries of the slot.
-        summary_ranges: (rows, kv_heads, S, 2) int32, entries of the slot that each summary stands
-            for.
     """
 
     entries_read: torch.Tensor
@@ -35,7 +33,6 @@ class HeadSelection:
     indices: torch.Tensor | None = None
     num_indices: torch.Tensor | None = None
     summaries: Summaries | None = None
-    summary_ranges: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -145,6 +142,12 @@ class SpeechIndex(Protocol):
         self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
     ) -> HeadSelection:
         """What the rows read. query: (rows, query_heads, head_dim)."""
+
+    def summary_ranges(self, layer: int, rows: SpeechRows) -> torch.Tensor | None:
+        """Entries of the slot that each summary of the last selection stands for.
+
+        (rows, kv_heads, S, 2) int32; None if it has none. For traces of the attention.
+        """
 
     def observe(
         self,

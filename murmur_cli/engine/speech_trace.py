@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import torch
 
-from murmur_cli.engine.speech_index import HeadSelection
 from murmur_kernels import Selection
 
 
 def by_entry(
     terms: torch.Tensor,
     selection: Selection,
-    head: HeadSelection,
+    summary_ranges: torch.Tensor | None,
     heads: Sequence[int],
     capacity: int,
 ) -> torch.Tensor:
@@ -21,8 +20,8 @@ def by_entry(
 
     A summary's probability is shared out evenly among the entries that it stands for.
 
-    terms: (rows, probes, terms), `Attended.probabilities` of this selection; heads: the KV head
-    of each probe.
+    terms: (rows, probes, terms), `Attended.probabilities` of this selection; summary_ranges:
+    (rows, kv_heads, S, 2), entries of the slot; heads: the KV head of each probe.
     """
     rows, probes, _ = terms.shape
     picked = list(heads)
@@ -42,8 +41,8 @@ def by_entry(
         listed = _first(number, entries.shape[2])
         out.scatter_add_(2, entries.where(listed, capacity), _from(terms, offset, entries.shape[2]))
         offset = offset + number
-    if selection.summaries is not None and head.summary_ranges is not None:
-        _add_summaries(out, terms, offset, head.summary_ranges[:, picked].long())
+    if summary_ranges is not None:
+        _add_summaries(out, terms, offset, summary_ranges[:, picked].long())
     return out[:, :, :capacity]
 
 

@@ -55,7 +55,14 @@ class C3Index(GroupIndex):
         self._options = rule
         self._places = places
         self._speech = OrderedSpeech(arena, places)
-        super().__init__(rule, arena, groups, self._speech)
+        super().__init__(
+            rule,
+            arena,
+            groups,
+            self._speech,
+            # Twice as many as hold so much on average.
+            spare_groups=2 * (rule.budget.of(places) // rule.granularity) + 8,
+        )
         shape = arena.shape
         leading = (shape.layers, shape.slots, shape.kv_heads)
         nodes = max(1, 2 * (places - rule.leaf) + 1)
@@ -101,6 +108,7 @@ class C3Index(GroupIndex):
             self._active[layer, slots] = frontier.nodes
             self._averages[layer, slots] = frontier.averages
             self._counts[layer, slots] = frontier.counts
+            self.table.numbers[layer, slots] = frontier.counts.float().mean(dim=1)
             self._nodes["positions"][layer, slots] = frontier.positions
             self.table.starts[layer, slots] = frontier.starts
             self.table.ends[layer, slots] = frontier.ends
@@ -116,26 +124,46 @@ class C3Index(GroupIndex):
         self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
     ) -> torch.Tensor:
         options = self._options
+        if not options.operations:
+            return self._rank(layer, rows, query, scale, None)
         frontier = self._frontier(layer, rows)
-        if options.operations and any(step > 1 for step in rows.steps):
+        if any(step > 1 for step in rows.steps):
             self._move(layer, rows, frontier)
-        cosine = options.rank == "cosine"
-        scores = centroid_score(
-            query,
-            rows.of(self.table.keys[layer])[:, :, : self._groups],
-            frontier.counts,
-            metric="cosine" if cosine else "dot",
-            reduce="max",
-            scale=1.0 if cosine else scale,
-            bias=rows.of(self.table.log_sizes[layer])[:, :, : self._groups]
-            if options.rank == "mass"
-            else None,
-            average=frontier.averages,
-            decay=options.decay,
-            fresh=torch.tensor([step == 1 for step in rows.steps], device=rows.device),
-        )
+        scores = self._rank(layer, rows, query, scale, frontier.averages)
         rows.put(self._averages[layer], frontier.averages)
         return scores
+
+    def _rank(
+        self,
+        layer: int,
+        rows: SpeechRows,
+        query: torch.Tensor,
+        scale: float,
+        averages: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Scores of the active nodes; brings their averages up to date."""
+        by = self._options.rank
+        keys = rows.of(self.table.keys[layer])
+        # The last mean is no node's. Where no averages are kept it is scored with the others:
+        # a slice would be copied.
+        if averages is not None:
+            keys = keys[:, :, : self._groups]
+        bias = rows.of(self.table.log_sizes[layer])[:, :, : keys.shape[2]]
+        fresh = None
+        if averages is not None:
+            fresh = torch.tensor([step == 1 for step in rows.steps], device=rows.device)
+        return centroid_score(
+            query,
+            keys,
+            rows.of(self._counts[layer]),
+            metric="cosine" if by == "cosine" else "dot",
+            reduce="max",
+            scale=1.0 if by == "cosine" else scale,
+            bias=bias if by == "mass" else None,
+            average=averages,
+            decay=self._options.decay,
+            fresh=fresh,
+        )[:, :, : self._groups]
 
     def _move(self, layer: int, rows: SpeechRows, frontier: Frontier) -> None:
         """The paired operations that the last step's averages ask for."""

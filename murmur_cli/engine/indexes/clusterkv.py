@@ -82,6 +82,7 @@ class ClusterKvIndex(GroupIndex):
         table.log_sizes[layer, slot, :, : self._groups] = torch.where(
             sizes > 0, sizes.float().log(), NO_WEIGHT
         )
+        table.numbers[layer, slot] = (sizes > 0).sum() / heads
         spans = torch.stack((ends - sizes, ends), dim=2)[None]
         # Empty clusters have no mean; ranges are for what holds an entry.
         spans[..., 1] = spans[..., 1].maximum(spans[..., 0] + 1).clamp(max=entries)

@@ -41,6 +41,7 @@ class GroupTable:
         log_sizes: (layers, slots, kv_heads, groups + 1) float32; the last is that of no entries.
         keys, values: (layers, slots, kv_heads, groups + 1, head_dim) float32 means; the last is
             for the rest of a group that is cut. values: only with a remainder.
+        numbers: (layers, slots) float32, groups of a row, mean over KV heads.
     """
 
     starts: torch.Tensor
@@ -48,6 +49,7 @@ class GroupTable:
     log_sizes: torch.Tensor
     keys: torch.Tensor
     values: torch.Tensor | None
+    numbers: torch.Tensor
 
     @classmethod
     def empty(cls, arena: KvArena, groups: int, *, with_values: bool) -> GroupTable:
@@ -62,6 +64,7 @@ class GroupTable:
             log_sizes=torch.full((*leading[:3], groups + 1), NO_WEIGHT, device=shape.device),
             keys=torch.zeros(means, device=shape.device),
             values=torch.zeros(means, device=shape.device) if with_values else None,
+            numbers=torch.zeros(leading[:2], device=shape.device),
         )
 
 
@@ -75,12 +78,14 @@ class Chosen:
         log_counts: (layers, slots, kv_heads, groups + 1) float32 of the summaries.
         rests: (layers, slots, kv_heads, 2) int32: what the last summary stands for, relative to
             the start of the speech.
+        read: (layers, slots) float32, entries read one by one, mean over KV heads.
     """
 
     ranges: torch.Tensor
     num_ranges: torch.Tensor
     log_counts: torch.Tensor
     rests: torch.Tensor
+    read: torch.Tensor
 
 
 class Sums(Protocol):
@@ -98,15 +103,23 @@ class GroupIndex:
         arena: whose speech it is.
         groups: most groups of a row.
         sums: for the rest of a cut group; None where groups are never cut.
+        spare_groups: how many of the best groups usually fill the budget; 0: nobody knows.
     """
 
     def __init__(
-        self, rule: GroupRule, arena: KvArena, groups: int, sums: Sums | None = None
+        self,
+        rule: GroupRule,
+        arena: KvArena,
+        groups: int,
+        sums: Sums | None = None,
+        *,
+        spare_groups: int = 0,
     ) -> None:
         self._rule = rule
         self._arena = arena
         self._groups = groups
         self._sums = sums
+        self._spare_groups = spare_groups
         self.table = GroupTable.empty(arena, groups, with_values=rule.remainder)
         shape = arena.shape
         leading = (shape.layers, shape.slots, shape.kv_heads)
@@ -116,6 +129,7 @@ class GroupIndex:
             num_ranges=self._int32(*leading),
             log_counts=torch.full((*leading, groups + 1), NO_WEIGHT, device=shape.device),
             rests=self._int32(*leading, 2),
+            read=torch.zeros(leading[:2], device=shape.device),
         )
 
     def _int32(self, *sizes: int) -> torch.Tensor:
@@ -196,20 +210,42 @@ class GroupIndex:
         return self._selection(layer, rows)
 
     def _choose(self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float) -> None:
-        order = self._scores(layer, rows, query, scale).argsort(dim=2, descending=True, stable=True)
-        starts = rows.of(self.table.starts[layer]).gather(2, order)
-        sizes = rows.of(self.table.ends[layer]).gather(2, order) - starts
+        scores = self._scores(layer, rows, query, scale)
+        all_starts, all_ends = rows.of(self.table.starts[layer]), rows.of(self.table.ends[layer])
+        wanted = self._wanted(rows)[:, None, None]
+        order, starts, sizes = self._best(scores, all_starts, all_ends, wanted)
         before = sizes.cumsum(dim=2, dtype=torch.int32) - sizes
-        taken = (self._wanted(rows)[:, None, None] - before).clamp(min=0).minimum(sizes)
-        room = self._chosen.ranges.shape[3]
+        taken = (wanted - before).clamp(min=0).minimum(sizes)
+        room = min(self._chosen.ranges.shape[3], order.shape[2])
         taken[:, :, room:] = 0
         first = starts[:, :, :room] + rows.first_entries[:, None, None]
         ranges = torch.stack((first, first + taken[:, :, :room]), dim=3)
-        number = (taken > 0).sum(dim=2, dtype=torch.int32)
-        _write(rows, self._chosen.ranges[layer], ranges)
-        _write(rows, self._chosen.num_ranges[layer], number)
+        _write(rows, self._chosen.ranges[layer, :, :, :room], ranges)
+        _write(rows, self._chosen.num_ranges[layer], (taken > 0).sum(dim=2, dtype=torch.int32))
+        _write(rows, self._chosen.read[layer], taken.sum(dim=(1, 2)) / taken.shape[1])
         if self._rule.remainder:
             self._keep_the_rest(layer, rows, order, starts, sizes, taken)
+
+    def _best(
+        self, scores: torch.Tensor, starts: torch.Tensor, ends: torch.Tensor, wanted: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The groups that may fill the budget, best first, with their starts and sizes.
+
+        A few of the best are enough but for odd cases, and far faster to find than the order of
+        all; whether they are enough shows a look that nobody waits for on a CPU.
+        """
+        groups = scores.shape[2]
+        number = groups
+        if scores.device.type == "cpu" and self._spare_groups:
+            number = min(groups, MAX_RANGES_READ, self._spare_groups)
+        while True:
+            order = scores.topk(number, dim=2).indices
+            first = starts.gather(2, order)
+            sizes = ends.gather(2, order) - first
+            enough = number in (groups, MAX_RANGES_READ)
+            if enough or bool((sizes.sum(dim=2, keepdim=True) >= wanted).all()):
+                return order, first, sizes
+            number = min(groups, MAX_RANGES_READ, 2 * number)
 
     def _keep_the_rest(
         self,
@@ -221,11 +257,10 @@ class GroupIndex:
         taken: torch.Tensor,
     ) -> None:
         """Weights of the summaries, and the summary of what is left of the group that is cut."""
-        log_sizes = rows.of(self.table.log_sizes[layer]).gather(2, order)
-        of_rank = torch.where(taken > 0, NO_WEIGHT, log_sizes)
-        log_counts = torch.full(
-            (*order.shape[:2], self._groups + 1), NO_WEIGHT, device=order.device
-        )
+        log_sizes = rows.of(self.table.log_sizes[layer])
+        log_counts = rows.of(self._chosen.log_counts[layer])
+        log_counts.copy_(log_sizes)
+        of_rank = log_sizes.gather(2, order).masked_fill_(taken > 0, NO_WEIGHT)
         log_counts.scatter_(2, order, of_rank)
         if self._sums is not None:
             is_cut = (taken > 0) & (taken < sizes)
@@ -233,14 +268,13 @@ class GroupIndex:
             start = ((starts + taken) * is_cut).sum(dim=2, keepdim=True, dtype=torch.int32)
             end = ((starts + sizes) * is_cut).sum(dim=2, keepdim=True, dtype=torch.int32)
             rest = torch.stack((start, end), dim=3)
-            number = is_cut.sum(dim=2, dtype=torch.int32)
             keys, values = rows.of(self.table.keys[layer]), rows.of(self._values[layer])
             key_sums, value_sums = self._sums.prefix_sums(layer, rows)
             range_summaries(
                 key_sums,
                 value_sums,
                 rest,
-                number,
+                is_cut.sum(dim=2, dtype=torch.int32),
                 keys[:, :, self._groups :],
                 values[:, :, self._groups :],
                 log_counts[:, :, self._groups :],
@@ -248,37 +282,40 @@ class GroupIndex:
             rows.put(self.table.keys[layer], keys)
             rows.put(self._values[layer], values)
             _write(rows, self._chosen.rests[layer], rest[:, :, 0])
-        _write(rows, self._chosen.log_counts[layer], log_counts)
+        rows.put(self._chosen.log_counts[layer], log_counts)
 
     def _selection(self, layer: int, rows: SpeechRows) -> HeadSelection:
-        ranges = rows.of(self._chosen.ranges[layer])
         number = rows.of(self._chosen.num_ranges[layer])
-        sizes = ranges[..., 1] - ranges[..., 0]
-        read = sizes.sum(dim=(1, 2)).float() / sizes.shape[1]
-        summaries = groups = None
+        read = rows.of(self._chosen.read[layer])
+        summaries = None
         if self._rule.remainder:
-            table = self.table
-            starts, ends = rows.of(table.starts[layer]), rows.of(table.ends[layer])
-            count = self._groups + (self._sums is not None)
+            log_counts = rows.of(self._chosen.log_counts[layer])
             summaries = Summaries(
-                keys=rows.of(table.keys[layer])[:, :, :count],
-                values=rows.of(self._values[layer])[:, :, :count],
-                log_counts=rows.of(self._chosen.log_counts[layer])[:, :, :count],
-                counts=torch.full_like(number, count),
+                keys=rows.of(self.table.keys[layer]),
+                values=rows.of(self._values[layer]),
+                log_counts=log_counts,
+                counts=torch.full_like(number, log_counts.shape[2]),
             )
-            spans = torch.stack((starts, ends), dim=3)
-            if self._sums is not None:
-                spans = torch.cat((spans, rows.of(self._chosen.rests[layer]).unsqueeze(2)), dim=2)
-            groups = spans + rows.first_entries[:, None, None, None]
             # Every summary is scored, whether it has a weight or not.
-            read = read + ((ends > starts).sum(dim=(1, 2)).float() / ends.shape[1])
+            read = read + rows.of(self.table.numbers[layer])
         return HeadSelection(
             entries_read=read,
-            head_ranges=ranges,
+            head_ranges=rows.of(self._chosen.ranges[layer]),
             num_head_ranges=number,
             summaries=summaries,
-            summary_ranges=groups,
         )
+
+    def summary_ranges(self, layer: int, rows: SpeechRows) -> torch.Tensor | None:
+        """The groups, and what is left of the one that is cut."""
+        if not self._rule.remainder or layer < self._rule.dense_layers:
+            return None
+        table = self.table
+        spans = torch.stack((rows.of(table.starts[layer]), rows.of(table.ends[layer])), dim=3)
+        spans = torch.cat((spans, rows.of(self._chosen.rests[layer]).unsqueeze(2)), dim=2)
+        # Groups that are read stand for nothing, and the rest of the cut one for itself alone.
+        weightless = rows.of(self._chosen.log_counts[layer]) == NO_WEIGHT
+        spans = spans.masked_fill(weightless.unsqueeze(3), 0)
+        return spans + rows.first_entries[:, None, None, None]
 
     def _everything(self, rows: SpeechRows) -> HeadSelection:
         heads = self._arena.shape.kv_heads

@@ -97,6 +97,10 @@ class KeptIndex:
             num_indices=counts,
         )
 
+    def summary_ranges(self, layer: int, rows: SpeechRows) -> torch.Tensor | None:
+        """None: entries are read or they are not."""
+        return None
+
     def observe(
         self,
         layer: int,

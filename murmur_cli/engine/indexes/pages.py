@@ -47,7 +47,8 @@ class PageIndex(GroupIndex):
         score: PageScore,
     ) -> None:
         pages = max(1, -(-places // page))
-        super().__init__(rule, arena, pages)
+        wanted = max(least_pages, rule.budget.of(places) // page)
+        super().__init__(rule, arena, pages, spare_groups=wanted + 1)
         self._page = page
         self._least_pages = least_pages
         self._score = score
@@ -68,6 +69,7 @@ class PageIndex(GroupIndex):
             self.table.starts[layer, slots] = starts[:, None]
             self.table.ends[layer, slots] = ends[:, None]
             self.table.log_sizes[layer, slots, :, : self._groups] = log_sizes
+            self.table.numbers[layer, slots] = (sizes > 0).sum(dim=(1, 2)).float()
             self._stats(layer, rows, slots)
 
     def _stats(self, layer: int, rows: SpeechRows, slots: torch.Tensor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from murmur_cli.engine.policies.kv_budget import KvBudget
 from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.policies.retrieval import GroupRule, require_choice, require_share
 
@@ -46,3 +47,21 @@ class C3(GroupRule):
         require_choice("metric", self.metric, ("cosine", "euclidean"))
         require_choice("rank", self.rank, ("cosine", "dot", "mass"))
         require_share("decay", self.decay)
+
+    @classmethod
+    def with_remainder(cls) -> C3:
+        """`c3r` as it reads a quarter: an eighth of the entries, and one summary for eight.
+
+        Measured on Whisper base over real meetings. The frontier stays as it starts: merged nodes
+        grow to hundreds of entries, whose mean is nobody's, and the error grows with every step.
+        Three iterations give trees as good as eight.
+        """
+        return cls(
+            budget=KvBudget(share=0.125),
+            remainder=True,
+            granularity=8,
+            leaf=8,
+            iterations=3,
+            rank="mass",
+            operations=0,
+        )

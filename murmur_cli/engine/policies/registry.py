@@ -39,7 +39,7 @@ BUDGET = "budget"
 
 RETRIEVAL: dict[str, Callable[[RequestRates], RetrievalRule]] = {
     "c3": lambda rates: C3(),
-    "c3r": lambda rates: C3(remainder=True, operations=0),
+    "c3r": lambda rates: C3.with_remainder(),
     "quest": lambda rates: Quest(),
     "unique": lambda rates: Unique(),
     "clusterkv": lambda rates: ClusterKv(),
