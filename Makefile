@@ -11,10 +11,11 @@ STAMP := .venv/.set-up
 CONSTRAINTS := .ci/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench bench-quick bench-peers test test-slow test-gpu lint golden picture nano clean
+.PHONY: help setup run bench bench-quick bench-peers test test-slow test-gpu lint golden picture nano clean \
+  ami ami-sdm score-ami ami-mini tedlium earnings21 ls-long mls-long
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
 	do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 setup: $(STAMP) ## make .venv with everything; again when pyproject.toml or the constraints change
@@ -88,6 +89,31 @@ nano: export OMP_NUM_THREADS := 1
 nano: $(STAMP) ## train the small SpeechLLM of recipes/nano anew and measure it; goes on after a break
 	$(BIN)/python -m nano.train
 	$(BIN)/python -m nano.evaluate
+
+# Recipes of corpora: get, transcribe, score, table. DATA=FOLDER names another place of the data.
+DATA ?=
+AMI_MINI ?=
+BENCHMARK = PYTHONPATH=recipes $(BIN)/python -m data.benchmark
+
+ami: $(STAMP) ## AMI test meetings, headset mix: download, transcribe, score, table beside published figures
+	@$(BENCHMARK) ami-ihm --data "$(DATA)"
+
+ami-sdm: $(STAMP) ## the same with one distant microphone
+	@$(BENCHMARK) ami-sdm --data "$(DATA)"
+
+score-ami: $(STAMP) ## score and table of what make ami has transcribed
+	@$(BENCHMARK) ami-ihm --data "$(DATA)" --steps score
+
+ami-mini: $(STAMP) ## the way of make ami on ../shared/data/ami or AMI_MINI=FOLDER, without a network
+	@$(BENCHMARK) ami-mini --data "$(or $(AMI_MINI),$(DATA))"
+
+tedlium earnings21 ls-long mls-long: $(STAMP)
+	@$(BENCHMARK) $(subst tedlium,tedlium3,$@) --data "$(DATA)"
+
+tedlium: ## TED-LIUM 3 test talks
+earnings21: ## Earnings-21 calls
+ls-long: ## LibriSpeech-Long, test-clean
+mls-long: ## recordings joined from Multilingual LibriSpeech
 
 clean: ## remove caches, build leftovers and out/, but not .venv
 	rm -rf out bench build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
