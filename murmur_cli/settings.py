@@ -45,6 +45,15 @@ class Precision(StrEnum):
     """Some words: half a point of word error rate at most."""
 
 
+class DiarizerKind(StrEnum):
+    """What finds the turns inside a chunk."""
+
+    EMBEDDED = "embedded"
+    """Weights that come with packages; needs no network."""
+    PYANNOTE = "pyannote"
+    """pyannote.audio's own pipeline, from the model hub's cache."""
+
+
 @dataclass(frozen=True, slots=True)
 class TranscribeSettings:
     """Settings of `murmur transcribe`.
@@ -64,6 +73,7 @@ class TranscribeSettings:
         precision: 'float32', 'exact' or 'fast': what the arithmetic may give up.
         recognise: False finds speakers only; options of recognition then mean nothing.
         diarize: False leaves speakers unknown.
+        diarizer: what finds turns where the recogniser does not tell them.
         exclusive: at any time at most one speaker has the turn.
         hints: number of speakers as far as the user knows.
         enroll_threshold: least similarity at which a speaker gets the name of a known voice.
@@ -92,6 +102,7 @@ class TranscribeSettings:
     precision: Precision = Precision.EXACT
     recognise: bool = True
     diarize: bool = True
+    diarizer: DiarizerKind = DiarizerKind.EMBEDDED
     exclusive: bool = False
     hints: SpeakerHints = field(default_factory=SpeakerHints)
     enroll_threshold: float = DEFAULT_ENROLL_THRESHOLD
@@ -155,6 +166,18 @@ def parse_channels(text: str) -> ChannelMode:
         return ChannelMode(text)
     except ValueError:
         raise UsageError(f"--channels {text}: known are {', '.join(ChannelMode)}") from None
+
+
+def parse_diarizer(text: str) -> DiarizerKind:
+    """The diarizer of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    try:
+        return DiarizerKind(text)
+    except ValueError:
+        raise UsageError(f"--diarizer {text}: known are {', '.join(DiarizerKind)}") from None
 
 
 def parse_precision(text: str) -> Precision:

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 from murmur_cli.asr.base import AsrBackend
 from murmur_cli.asr.registry import recogniser_for
 from murmur_cli.diarization.base import LocalDiarizer
 from murmur_cli.models.choice import ModelChoice
-from murmur_cli.models.weights import packaged_file
+from murmur_cli.models.weights import WeightFile, packaged_file
 from murmur_cli.progress import ProgressHook
-from murmur_cli.settings import TranscribeSettings
+from murmur_cli.settings import DiarizerKind, TranscribeSettings
 from murmur_cli.types import PackingRule
 from murmur_cli.vad.base import VoiceActivityDetector
 
@@ -63,7 +64,7 @@ def start_stages(
             is said now and not after an hour of recognition.
     """
     recogniser = recogniser_for(choice, settings, device, progress) if choice else None
-    load_diarizer = _diarizer_loader() if settings.diarize else None
+    load_diarizer = _diarizer_loader(settings.diarizer) if settings.diarize else None
     pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load")
     stages = Stages(
         detector=Loading(_load_detector, pool),
@@ -87,14 +88,29 @@ def _load_detector() -> VoiceActivityDetector:
     return SileroVad()
 
 
-def _diarizer_loader() -> Callable[[], LocalDiarizer]:
-    segmentation, embedding = packaged_file("segmentation-3.0"), packaged_file("campplus")
+def _diarizer_loader(kind: DiarizerKind) -> Callable[[], LocalDiarizer]:
+    embedding = packaged_file("campplus")
+    if kind is DiarizerKind.PYANNOTE:
+        from murmur_cli.models.pyannote_weights import pyannote_weights
 
-    def load() -> LocalDiarizer:
-        from murmur_cli.diarization.embedded import EmbeddedDiarizer
+        return partial(_load_pyannote, pyannote_weights(), embedding)
+    return partial(_load_embedded, packaged_file("segmentation-3.0"), embedding)
 
-        return EmbeddedDiarizer(
-            segmentation.path, embedding.path, (segmentation.identity, embedding.identity)
-        )
 
-    return load
+def _load_embedded(segmentation: WeightFile, embedding: WeightFile) -> LocalDiarizer:
+    from murmur_cli.diarization.embedded import EmbeddedDiarizer
+
+    return EmbeddedDiarizer(
+        segmentation.path, embedding.path, (segmentation.identity, embedding.identity)
+    )
+
+
+def _load_pyannote(pipeline: WeightFile, embedding: WeightFile) -> LocalDiarizer:
+    from murmur_cli.diarization.embedding import Embedder
+    from murmur_cli.diarization.pyannote_pipeline import PyannoteDiarizer, load_pipeline
+
+    return PyannoteDiarizer(
+        load_pipeline(pipeline.path),
+        Embedder(embedding.path),
+        (pipeline.identity, embedding.identity),
+    )

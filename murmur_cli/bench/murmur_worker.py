@@ -20,7 +20,7 @@ from murmur_cli.models.choice import choose_model
 from murmur_cli.models.device import resolve_device
 from murmur_cli.pipeline import Pipeline
 from murmur_cli.progress import SilentProgress
-from murmur_cli.settings import Precision, TranscribeSettings
+from murmur_cli.settings import Precision, TranscribeSettings, parse_diarizer
 from murmur_cli.stages import Stages, start_stages
 from murmur_cli.types import KvUsage, Transcript
 
@@ -90,6 +90,8 @@ def settings_of(options: dict[str, Any]) -> TranscribeSettings:
         made["evict_options"] = {key: option_text(value) for key, value in given.items()}
     if "precision" in options:
         made["precision"] = Precision(options["precision"])
+    if "diarizer" in options:
+        made["diarizer"] = parse_diarizer(options["diarizer"])
     return TranscribeSettings(**made)
 
 

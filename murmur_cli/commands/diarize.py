@@ -15,6 +15,7 @@ from murmur_cli.commands.speaker_options import (
     INPUT,
     SPEAKERS,
     ChannelsOption,
+    DiarizerOption,
     EnrollOption,
     EnrollThresholdOption,
     chunk_seconds,
@@ -25,8 +26,10 @@ from murmur_cli.errors import UsageError
 from murmur_cli.settings import (
     DEFAULT_CHUNK_S,
     DEFAULT_ENROLL_THRESHOLD,
+    DiarizerKind,
     TranscribeSettings,
     parse_channels,
+    parse_diarizer,
 )
 from murmur_cli.types import ChannelMode, SpeakerHints
 
@@ -40,6 +43,7 @@ def diarize_command(
     audio: Annotated[
         list[Path], typer.Argument(help="Recordings and folders of recordings.", show_default=False)
     ],
+    diarizer: DiarizerOption = DiarizerKind.EMBEDDED.value,
     speakers: Annotated[
         int | None, typer.Option(help="Exact number of speakers.", rich_help_panel=SPEAKERS)
     ] = None,
@@ -67,7 +71,7 @@ def diarize_command(
         typer.Option(
             "--format",
             "-f",
-            help=f"rttm, json.  [default: {','.join(WORDLESS_FORMATS)}]",
+            help="rttm, json; both if not given.",
             show_default=False,
             rich_help_panel=OUTPUT,
         ),
@@ -112,6 +116,7 @@ def diarize_command(
         chunk_s=chunk_seconds(chunk),
         recognise=False,
         exclusive=exclusive,
+        diarizer=parse_diarizer(diarizer),
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
         enroll_threshold=enroll_threshold,
         channels=parse_channels(channels),

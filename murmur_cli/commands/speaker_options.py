@@ -33,6 +33,14 @@ EnrollThresholdOption = Annotated[
         rich_help_panel=SPEAKERS,
     ),
 ]
+DiarizerOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="embedded, or pyannote: its own pipeline, once it is fetched.",
+        rich_help_panel=SPEAKERS,
+    ),
+]
 ChannelsOption = Annotated[
     str,
     typer.Option(

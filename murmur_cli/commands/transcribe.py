@@ -17,6 +17,7 @@ from murmur_cli.commands.speaker_options import (
     INPUT,
     SPEAKERS,
     ChannelsOption,
+    DiarizerOption,
     EnrollOption,
     EnrollThresholdOption,
     chunk_seconds,
@@ -30,9 +31,11 @@ from murmur_cli.settings import (
     DEFAULT_ENROLL_THRESHOLD,
     DEFAULT_FORMATS,
     RETRY_TEMPERATURE,
+    DiarizerKind,
     Precision,
     TranscribeSettings,
     parse_channels,
+    parse_diarizer,
     parse_precision,
 )
 from murmur_cli.types import ChannelMode, SpeakerHints
@@ -126,6 +129,7 @@ def transcribe_command(
         bool,
         typer.Option("--diarize/--no-diarize", help="Find speakers.", rich_help_panel=SPEAKERS),
     ] = True,
+    diarizer: DiarizerOption = DiarizerKind.EMBEDDED.value,
     speakers: Annotated[
         int | None, typer.Option(help="Exact number of speakers.", rich_help_panel=SPEAKERS)
     ] = None,
@@ -205,6 +209,7 @@ def transcribe_command(
         temperature=temperature,
         precision=parse_precision(precision),
         diarize=diarize,
+        diarizer=parse_diarizer(diarizer),
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
         enroll_threshold=enroll_threshold,
         channels=parse_channels(channels),

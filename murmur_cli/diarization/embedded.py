@@ -6,25 +6,21 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from murmur_cli.diarization.base import NO_HINTS, ToldTurn
-from murmur_cli.diarization.clean_speech import Piece, find_pieces
-from murmur_cli.diarization.embedding import Embedder, unit_length
+from murmur_cli.diarization.clean_speech import find_pieces
+from murmur_cli.diarization.embedding import Embedder
 from murmur_cli.diarization.fbank import log_mel
-from murmur_cli.diarization.frame_grid import FRAME_S, frames_in, plan_windows
+from murmur_cli.diarization.frame_grid import frames_in, plan_windows
 from murmur_cli.diarization.local_turns import voice_activity, voices_of_slots
 from murmur_cli.diarization.long_chunk import diarize_in_parts
 from murmur_cli.diarization.piece_embeddings import embed_pieces
 from murmur_cli.diarization.piece_voices import VoiceRule, voices_of_pieces
 from murmur_cli.diarization.runs import joined_runs
 from murmur_cli.diarization.segmentation import Segmenter
-from murmur_cli.diarization.told_turns import clean_pieces
+from murmur_cli.diarization.told_voices import voice_of, voices_of_turns
 from murmur_cli.types import (
     Chunk,
     ChunkDiarization,
-    Embedding,
     LocalSpeaker,
     LocalTurn,
     ModelIdentity,
@@ -122,7 +118,7 @@ class EmbeddedDiarizer:
                 )
             ),
             speakers=tuple(
-                LocalSpeaker(chunk.index, local, *_of_voice(pieces, embeddings, voice == number))
+                LocalSpeaker(chunk.index, local, *voice_of(pieces, embeddings, voice == number))
                 for local, (_, number) in enumerate(spoken)
             ),
         )
@@ -131,40 +127,4 @@ class EmbeddedDiarizer:
         self, samples: SampleSource, chunk: Chunk, told: Sequence[ToldTurn]
     ) -> ChunkDiarization:
         """See `LocalDiarizer.voices`."""
-        turns = tuple(sorted(one.turn for one in told))
-        part = {one.turn.local_speaker: one.part for one in told}
-        grid = plan_windows(chunk.span, self._step_s)
-        by_speaker = clean_pieces(grid, turns, grid.frames_with(chunk.speech))
-        pieces = [piece for own in by_speaker.values() for piece in own]
-        features = log_mel(samples[chunk.span.start : chunk.span.end])
-        embeddings = embed_pieces(pieces, partial(self._embedder.embed, features))
-        speaker = np.array([piece.units[0] for piece in pieces], dtype=np.int64)
-        return ChunkDiarization(
-            chunk.index,
-            turns,
-            tuple(
-                LocalSpeaker(
-                    chunk.index,
-                    local,
-                    *_of_voice(pieces, embeddings, speaker == local),
-                    part=part[local],
-                )
-                for local in by_speaker
-            ),
-        )
-
-
-def _of_voice(
-    pieces: Sequence[Piece],
-    embeddings: Sequence[Embedding | None],
-    mask: npt.NDArray[np.bool_],
-) -> tuple[float, Embedding | None]:
-    """Seconds of the pieces in the mask, and the mean of their embeddings, weighted by length."""
-    rows = np.flatnonzero(mask).tolist()
-    lengths = [pieces[row].frames.size * FRAME_S for row in rows]
-    weighted = [
-        length * vector
-        for length, row in zip(lengths, rows, strict=True)
-        if (vector := embeddings[row]) is not None
-    ]
-    return sum(lengths), unit_length(np.sum(weighted, axis=0)) if weighted else None
+        return voices_of_turns(self._embedder, samples, chunk, told)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from murmur_cli.errors import ModelError
 from murmur_cli.models.embedded_whisper import WHISPER_LICENCE, WHISPER_SOURCES, usable_source
-from murmur_cli.models.hub import cached_snapshot
+from murmur_cli.models.hub import PYANNOTE_PIPELINE, cached_snapshot
 from murmur_cli.models.weights import EMBEDDED_INSTALL, PACKAGED_FILES, locate
 
 
@@ -181,6 +181,16 @@ CATALOG: tuple[CatalogEntry, ...] = (
     _packaged("silero-vad", Purpose.VAD, 2, "finds speech"),
     _packaged("segmentation-3.0", Purpose.SEGMENTATION, 6, "who speaks when, inside a chunk"),
     _packaged("campplus", Purpose.EMBEDDING, 28, "same voice in other chunks"),
+    CatalogEntry(
+        name="pyannote",
+        purpose=Purpose.SEGMENTATION,
+        source="model hub, gated",
+        licence="CC-BY-4.0",
+        size_mb=33,
+        languages="any",
+        note="pyannote.audio's own pipeline, for --diarizer pyannote",
+        hub_id=PYANNOTE_PIPELINE,
+    ),
 )
 
 

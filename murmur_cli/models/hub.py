@@ -15,6 +15,12 @@ from murmur_cli.errors import ModelError
 WANTED_FILES = ("*.json", "*.jinja", "*.safetensors", "*.txt", "*.model")
 """What a model folder needs; pickled and other frameworks' weights are left out."""
 
+PYANNOTE_PIPELINE = "pyannote/speaker-diarization-community-1"
+"""A folder of several models in pyannote.audio's own form, with 'config.yaml' at its head."""
+
+PIPELINE_FILES = ("config.yaml", "*/pytorch_model.bin", "*/*.npz")
+"""What that folder needs; these pickled weights are its only form."""
+
 Download = Callable[[str], str]
 """Fetches a repository, returns the folder; raises as `huggingface_hub.snapshot_download`."""
 
@@ -29,6 +35,8 @@ def hub_cache() -> Path:
 def cached_snapshot(repository: str) -> Path | None:
     """Folder of a repository in the cache, newest known revision of 'main'; None if absent.
 
+    What is looked for is its 'config.json', or 'config.yaml' of a pipeline.
+
     Raises:
         ModelError: the name is not one of a repository.
     """
@@ -36,7 +44,8 @@ def cached_snapshot(repository: str) -> Path | None:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        config = try_to_load_from_cache(repository, "config.json")
+        head = "config.yaml" if repository == PYANNOTE_PIPELINE else "config.json"
+        config = try_to_load_from_cache(repository, head)
     except HFValidationError as error:
         raise ModelError(f"{repository!r} is not a name of the model hub: {error}") from error
     return Path(config).parent if isinstance(config, str) else None
@@ -88,4 +97,5 @@ def pull(repository: str, download: Download | None = None) -> Path:
 def _download(repository: str) -> str:
     from huggingface_hub import snapshot_download
 
-    return str(snapshot_download(repository, allow_patterns=list(WANTED_FILES)))
+    wanted = PIPELINE_FILES if repository == PYANNOTE_PIPELINE else WANTED_FILES
+    return str(snapshot_download(repository, allow_patterns=list(wanted)))
