@@ -19,7 +19,8 @@ Where it is silent:
   both only if the first is higher than the second; children inherit, a parent takes the higher.
 
 `remainder` is ours: see `groups.py`. The speech is stored in the order of the tree's leaves, so
-each node is one range of the slot, and means of ranges come from prefix sums.
+each node is one range of the slot, and means of ranges come from prefix sums. Without operations
+the frontier stays as it starts, and neither tree nor sums are kept.
 """
 
 from __future__ import annotations
@@ -30,53 +31,36 @@ import torch
 
 from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.indexes.groups import NO_WEIGHT, GroupIndex
-from murmur_cli.engine.indexes.ordered_speech import OrderedSpeech
+from murmur_cli.engine.indexes.ordered_speech import LayerRows, OrderedSpeech
 from murmur_cli.engine.policies.c3 import C3
 from murmur_cli.engine.speech_index import SpeechRows
 from murmur_kernels import (
     Frontier,
+    PrefixSums,
     Tree,
     centroid_score,
-    frontier_update,
     range_summaries,
     start_frontier,
     tree_order,
 )
 
-MOVED = 3
-"""Nodes of a frontier that one paired operation replaces."""
-
 
 class C3Index(GroupIndex):
-    """Groups are the active nodes of a tree."""
+    """Groups are the nodes of a frontier that stays as it starts."""
 
     def __init__(self, rule: C3, arena: KvArena, places: int) -> None:
         groups = -(-places // rule.granularity)
         self._options = rule
         self._places = places
         self._speech = OrderedSpeech(arena, places)
-        super().__init__(
-            rule,
-            arena,
-            groups,
-            self._speech,
-            # Twice as many as hold so much on average.
-            spare_groups=2 * (rule.budget.of(places) // rule.granularity) + 8,
-        )
+        # Twice as many nodes as hold the budget on average.
+        spare = 2 * (rule.budget.of(places) // rule.granularity) + 8
+        super().__init__(rule, arena, groups, spare_groups=spare)
         shape = arena.shape
-        leading = (shape.layers, shape.slots, shape.kv_heads)
-        nodes = max(1, 2 * (places - rule.leaf) + 1)
-        self._nodes = {
-            name: self._int32(*leading, nodes)
-            for name in ("starts", "ends", "left_children", "parents", "positions")
-        }
-        self._node_counts = self._int32(*leading)
-        self._active = self._int32(*leading, groups)
-        self._averages = torch.zeros(*leading, groups, device=shape.device)
-        self._counts = self._int32(*leading)
+        self._counts = self._int32(shape.layers, shape.slots, shape.kv_heads)
 
     def build(self, rows: SpeechRows) -> None:
-        """Tree, order of storage and prefix sums, for all layers at once."""
+        """Tree, order of storage and first frontier, for all layers at once."""
         options = self._options
         flat = self._speech.all_layers(rows)
         tree = tree_order(
@@ -90,29 +74,40 @@ class C3Index(GroupIndex):
             iterations=options.iterations,
             seed=options.seed,
         )
-        self._speech.store(flat, tree.permutation)
-        for name in ("starts", "ends", "left_children", "parents"):
-            self._nodes[name].flatten(0, 1)[flat.slots.long()] = getattr(tree, name)
-        self._node_counts.flatten(0, 1)[flat.slots.long()] = tree.node_counts
+        self._start(flat, tree, self._speech.store(flat, tree.permutation))
 
-    def settle(self, rows: SpeechRows) -> None:
-        """The first frontier, whatever an earlier decode left."""
-        for layer in range(self._arena.shape.layers):
-            tree = self._tree(layer, rows)
-            sizes = -(-rows.entries // self._options.granularity)
-            heads = self._arena.shape.kv_heads
-            frontier = start_frontier(
-                tree, sizes[:, None].expand(-1, heads).contiguous(), size=self._groups
-            )
-            slots = rows.slot_index.long()
-            self._active[layer, slots] = frontier.nodes
-            self._averages[layer, slots] = frontier.averages
-            self._counts[layer, slots] = frontier.counts
-            self.table.numbers[layer, slots] = frontier.counts.float().mean(dim=1)
-            self._nodes["positions"][layer, slots] = frontier.positions
-            self.table.starts[layer, slots] = frontier.starts
-            self.table.ends[layer, slots] = frontier.ends
-            self._renew(layer, rows, frontier)
+    def _start(self, flat: LayerRows, tree: Tree, sums: tuple[PrefixSums, PrefixSums]) -> Frontier:
+        """The first frontier of these rows; the table is filled with it."""
+        heads = self._arena.shape.kv_heads
+        sizes = -(-flat.lengths // self._options.granularity)
+        frontier = start_frontier(
+            tree, sizes[:, None].expand(-1, heads).contiguous(), size=self._groups
+        )
+        at = flat.slots.long()
+        table = self.table
+        means = torch.zeros(2, *frontier.nodes.shape, self._arena.shape.head_dim, device=at.device)
+        log_sizes = torch.full(frontier.nodes.shape, NO_WEIGHT, device=at.device)
+        range_summaries(
+            sums[0],
+            sums[1] if table.values is not None else None,
+            torch.stack((frontier.starts, frontier.ends), dim=3),
+            frontier.counts,
+            means[0],
+            means[1] if table.values is not None else None,
+            log_sizes,
+        )
+        for state, part in (
+            (table.starts, frontier.starts),
+            (table.ends, frontier.ends),
+            (table.log_sizes, log_sizes),
+            (table.keys, means[0]),
+            (table.numbers, frontier.counts.float().mean(dim=1)),
+            (self._counts, frontier.counts),
+        ):
+            state.flatten(0, 1)[at] = part
+        if table.values is not None:
+            table.values.flatten(0, 1)[at] = means[1]
+        return frontier
 
     def in_time(
         self, layer: int, rows: SpeechRows, heads: Sequence[int], by_entry: torch.Tensor
@@ -123,15 +118,7 @@ class C3Index(GroupIndex):
     def _scores(
         self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
     ) -> torch.Tensor:
-        options = self._options
-        if not options.operations:
-            return self._rank(layer, rows, query, scale, None)
-        frontier = self._frontier(layer, rows)
-        if any(step > 1 for step in rows.steps):
-            self._move(layer, rows, frontier)
-        scores = self._rank(layer, rows, query, scale, frontier.averages)
-        rows.put(self._averages[layer], frontier.averages)
-        return scores
+        return self._rank(layer, rows, query, scale, None)
 
     def _rank(
         self,
@@ -141,132 +128,20 @@ class C3Index(GroupIndex):
         scale: float,
         averages: torch.Tensor | None,
     ) -> torch.Tensor:
-        """Scores of the active nodes; brings their averages up to date."""
+        """Scores of the active nodes; brings their averages, if any, up to date."""
         by = self._options.rank
-        keys = rows.of(self.table.keys[layer])
-        # The last mean is no node's. Where no averages are kept it is scored with the others:
-        # a slice would be copied.
-        if averages is not None:
-            keys = keys[:, :, : self._groups]
-        bias = rows.of(self.table.log_sizes[layer])[:, :, : keys.shape[2]]
         fresh = None
         if averages is not None:
             fresh = torch.tensor([step == 1 for step in rows.steps], device=rows.device)
         return centroid_score(
             query,
-            keys,
+            rows.of(self.table.keys[layer]),
             rows.of(self._counts[layer]),
             metric="cosine" if by == "cosine" else "dot",
             reduce="max",
             scale=1.0 if by == "cosine" else scale,
-            bias=bias if by == "mass" else None,
+            bias=rows.of(self.table.log_sizes[layer]) if by == "mass" else None,
             average=averages,
             decay=self._options.decay,
             fresh=fresh,
-        )[:, :, : self._groups]
-
-    def _move(self, layer: int, rows: SpeechRows, frontier: Frontier) -> None:
-        """The paired operations that the last step's averages ask for."""
-        operations = self._options.operations
-        heads = self._arena.shape.kv_heads
-        changed = self._int32(len(rows.slots), heads, MOVED * operations)
-        number = self._int32(len(rows.slots), heads)
-        # Averages of a row's first step are those of an earlier one: its frontier stays.
-        active = torch.tensor([step > 1 for step in rows.steps], device=rows.device)
-        frontier_update(
-            self._tree(layer, rows),
-            frontier,
-            changed,
-            number,
-            operations=operations,
-            active=active,
-        )
-        for state, part in (
-            (self._active, frontier.nodes),
-            (self.table.starts, frontier.starts),
-            (self.table.ends, frontier.ends),
-            (self._nodes["positions"], frontier.positions),
-        ):
-            rows.put(state[layer], part)
-        self._renew_changed(layer, rows, frontier, changed, number)
-
-    def _renew_changed(
-        self,
-        layer: int,
-        rows: SpeechRows,
-        frontier: Frontier,
-        changed: torch.Tensor,
-        number: torch.Tensor,
-    ) -> None:
-        # What is not used goes to the last mean, which is no node's, and back.
-        used = torch.arange(changed.shape[2], device=rows.device) < number.unsqueeze(2)
-        node = changed.long().where(used, 0)
-        at = node.where(used, self._groups)
-        spans = torch.stack((frontier.starts.gather(2, node), frontier.ends.gather(2, node)), dim=3)
-        shape = (*at.shape, self._arena.shape.head_dim)
-        wide = at.unsqueeze(3).expand(shape)
-        keys = rows.of(self.table.keys[layer])
-        log_sizes = rows.of(self.table.log_sizes[layer])
-        new_keys, new_sizes = keys.gather(2, wide), log_sizes.gather(2, at)
-        key_sums, value_sums = self._speech.prefix_sums(layer, rows)
-        values = new_values = None
-        if self._rule.remainder:
-            values = rows.of(self._values[layer])
-            new_values = values.gather(2, wide)
-        range_summaries(
-            key_sums,
-            value_sums if self._rule.remainder else None,
-            spans,
-            number,
-            new_keys,
-            new_values,
-            new_sizes,
-        )
-        # A position may have changed twice; both have read its present range.
-        rows.put(self.table.keys[layer], keys.scatter_(2, wide, new_keys))
-        rows.put(self.table.log_sizes[layer], log_sizes.scatter_(2, at, new_sizes))
-        if values is not None and new_values is not None:
-            rows.put(self._values[layer], values.scatter_(2, wide, new_values))
-
-    def _renew(self, layer: int, rows: SpeechRows, frontier: Frontier) -> None:
-        """Means of all active nodes."""
-        spans = torch.stack((frontier.starts, frontier.ends), dim=3)
-        key_sums, value_sums = self._speech.prefix_sums(layer, rows)
-        slots = rows.slot_index.long()
-        keys = self.table.keys[layer, slots]
-        values = self._values[layer, slots] if self._rule.remainder else None
-        log_sizes = torch.full((*keys.shape[:3],), NO_WEIGHT, device=rows.device)
-        range_summaries(
-            key_sums,
-            value_sums if values is not None else None,
-            spans,
-            frontier.counts,
-            keys[:, :, : self._groups],
-            None if values is None else values[:, :, : self._groups],
-            log_sizes[:, :, : self._groups],
-        )
-        self.table.keys[layer, slots] = keys
-        self.table.log_sizes[layer, slots] = log_sizes
-        if values is not None:
-            self._values[layer, slots] = values
-
-    def _tree(self, layer: int, rows: SpeechRows) -> Tree:
-        part = {name: rows.of(self._nodes[name][layer]) for name in self._nodes}
-        return Tree(
-            permutation=rows.of(self._speech.permutation[layer]),
-            starts=part["starts"],
-            ends=part["ends"],
-            left_children=part["left_children"],
-            parents=part["parents"],
-            node_counts=rows.of(self._node_counts[layer]),
-        )
-
-    def _frontier(self, layer: int, rows: SpeechRows) -> Frontier:
-        return Frontier(
-            nodes=rows.of(self._active[layer]),
-            starts=rows.of(self.table.starts[layer]),
-            ends=rows.of(self.table.ends[layer]),
-            averages=rows.of(self._averages[layer]),
-            positions=rows.of(self._nodes["positions"][layer]),
-            counts=rows.of(self._counts[layer]),
         )

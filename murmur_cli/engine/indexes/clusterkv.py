@@ -36,7 +36,7 @@ class ClusterKvIndex(GroupIndex):
     def __init__(self, rule: ClusterKv, arena: KvArena, places: int) -> None:
         self._options = rule
         self._speech = OrderedSpeech(arena, places)
-        super().__init__(rule, arena, max(1, -(-places // rule.cluster)), self._speech)
+        super().__init__(rule, arena, max(1, -(-places // rule.cluster)))
 
     def build(self, rows: SpeechRows) -> None:
         """Clusters of every layer and row."""
@@ -72,32 +72,27 @@ class ClusterKvIndex(GroupIndex):
         places = self._speech.permutation.shape[3]
         permutation = torch.zeros(1, heads, places, dtype=torch.int32, device=row.device)
         permutation[0, :, :entries] = order
-        self._speech.store(self._speech.one_layer(row, layer), permutation)
+        key_sums, value_sums = self._speech.store(self._speech.one_layer(row, layer), permutation)
         sizes = torch.zeros(heads, self._groups, dtype=torch.int32, device=row.device)
         sizes.scatter_add_(1, labels, torch.ones_like(labels, dtype=torch.int32))
         ends = sizes.cumsum(dim=1, dtype=torch.int32)
         slot = row.slots[0]
         table = self.table
         table.starts[layer, slot], table.ends[layer, slot] = ends - sizes, ends
-        table.log_sizes[layer, slot, :, : self._groups] = torch.where(
-            sizes > 0, sizes.float().log(), NO_WEIGHT
-        )
+        table.log_sizes[layer, slot] = torch.where(sizes > 0, sizes.float().log(), NO_WEIGHT)
         table.numbers[layer, slot] = (sizes > 0).sum() / heads
         spans = torch.stack((ends - sizes, ends), dim=2)[None]
         # Empty clusters have no mean; ranges are for what holds an entry.
         spans[..., 1] = spans[..., 1].maximum(spans[..., 0] + 1).clamp(max=entries)
         spans[..., 0] = spans[..., 0].minimum(spans[..., 1] - 1)
         counts = torch.full((1, heads), self._groups, dtype=torch.int32, device=row.device)
-        key_sums, value_sums = self._speech.prefix_sums(layer, row)
         range_summaries(
             key_sums,
             value_sums if self._rule.remainder else None,
             spans,
             counts,
-            table.keys[layer, slot : slot + 1, :, : self._groups],
-            self._values[layer, slot : slot + 1, :, : self._groups]
-            if self._rule.remainder
-            else None,
+            table.keys[layer, slot : slot + 1],
+            self._values[layer, slot : slot + 1] if self._rule.remainder else None,
             None,
         )
 
@@ -113,7 +108,7 @@ class ClusterKvIndex(GroupIndex):
         sizes = rows.of(self.table.ends[layer]) - rows.of(self.table.starts[layer])
         scores = centroid_score(
             query,
-            rows.of(self.table.keys[layer])[:, :, : self._groups],
+            rows.of(self.table.keys[layer]),
             torch.full(sizes.shape[:2], self._groups, dtype=torch.int32, device=rows.device),
             metric="dot",
             reduce="max" if self._options.reduce == "max" else "mean",

@@ -2,8 +2,8 @@
 
 What C³, ClusterKV, Quest and UNIQUE have in common: a row's groups share out its speech; a step
 ranks them by its query and reads whole groups, best first, until the budget is full; of the group
-that no longer fits the first entries are read. With `remainder` each group that is not read
-stays in the softmax as one summary, and so does the rest of the one that is cut:
+that no longer fits the first entries are read. With `remainder` that group is left unread, and
+each group that is not read stays in the softmax as one summary:
 
     o = [sum_{j in S} e^{q.k_j} v_j + sum_{n not in S} |n| e^{q.k_n} v_n] / [the same without v]
 
@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 
 from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.policies.retrieval import GroupRule
 from murmur_cli.engine.speech_index import HeadSelection, Observed, SpeechRows
-from murmur_kernels import PrefixSums, Summaries, range_summaries
+from murmur_kernels import Summaries
 
 MAX_RANGES_READ = 128
 """Groups that a KV head reads in one step at most; `murmur_kernels` has room for no more."""
@@ -38,9 +37,9 @@ class GroupTable:
     Attributes:
         starts, ends: (layers, slots, kv_heads, groups) int32, half-open, relative to the start
             of the speech.
-        log_sizes: (layers, slots, kv_heads, groups + 1) float32; the last is that of no entries.
-        keys, values: (layers, slots, kv_heads, groups + 1, head_dim) float32 means; the last is
-            for the rest of a group that is cut. values: only with a remainder.
+        log_sizes: (layers, slots, kv_heads, groups) float32.
+        keys, values: (layers, slots, kv_heads, groups, head_dim) float32 means. values: only with
+            a remainder.
         numbers: (layers, slots) float32, groups of a row, mean over KV heads.
     """
 
@@ -56,12 +55,12 @@ class GroupTable:
         """A table without entries."""
         shape = arena.shape
         leading = (shape.layers, shape.slots, shape.kv_heads, groups)
-        means = (*leading[:3], groups + 1, shape.head_dim)
+        means = (*leading, shape.head_dim)
         starts = torch.zeros(leading, dtype=torch.int32, device=shape.device)
         return cls(
             starts=starts,
             ends=torch.zeros_like(starts),
-            log_sizes=torch.full((*leading[:3], groups + 1), NO_WEIGHT, device=shape.device),
+            log_sizes=torch.full(leading, NO_WEIGHT, device=shape.device),
             keys=torch.zeros(means, device=shape.device),
             values=torch.zeros(means, device=shape.device) if with_values else None,
             numbers=torch.zeros(leading[:2], device=shape.device),
@@ -75,24 +74,14 @@ class Chosen:
     Attributes:
         ranges: (layers, slots, kv_heads, R, 2) int32, entries of the slot.
         num_ranges: (layers, slots, kv_heads) int32.
-        log_counts: (layers, slots, kv_heads, groups + 1) float32 of the summaries.
-        rests: (layers, slots, kv_heads, 2) int32: what the last summary stands for, relative to
-            the start of the speech.
+        log_counts: (layers, slots, kv_heads, groups) float32 of the summaries.
         read: (layers, slots) float32, entries read one by one, mean over KV heads.
     """
 
     ranges: torch.Tensor
     num_ranges: torch.Tensor
     log_counts: torch.Tensor
-    rests: torch.Tensor
     read: torch.Tensor
-
-
-class Sums(Protocol):
-    """Where the means of any range come from."""
-
-    def prefix_sums(self, layer: int, rows: SpeechRows) -> tuple[PrefixSums, PrefixSums | None]:
-        """Of keys and values, in the order in which the speech is stored."""
 
 
 class GroupIndex:
@@ -102,7 +91,6 @@ class GroupIndex:
         rule: the options.
         arena: whose speech it is.
         groups: most groups of a row.
-        sums: for the rest of a cut group; None where groups are never cut.
         spare_groups: how many of the best groups usually fill the budget; 0: nobody knows.
     """
 
@@ -111,14 +99,12 @@ class GroupIndex:
         rule: GroupRule,
         arena: KvArena,
         groups: int,
-        sums: Sums | None = None,
         *,
         spare_groups: int = 0,
     ) -> None:
         self._rule = rule
         self._arena = arena
         self._groups = groups
-        self._sums = sums
         self._spare_groups = spare_groups
         self.table = GroupTable.empty(arena, groups, with_values=rule.remainder)
         shape = arena.shape
@@ -127,8 +113,7 @@ class GroupIndex:
         self._chosen = Chosen(
             ranges=self._int32(*leading, ranges, 2),
             num_ranges=self._int32(*leading),
-            log_counts=torch.full((*leading, groups + 1), NO_WEIGHT, device=shape.device),
-            rests=self._int32(*leading, 2),
+            log_counts=torch.full((*leading, groups), NO_WEIGHT, device=shape.device),
             read=torch.zeros(leading[:2], device=shape.device),
         )
 
@@ -216,6 +201,8 @@ class GroupIndex:
         order, starts, sizes = self._best(scores, all_starts, all_ends, wanted)
         before = sizes.cumsum(dim=2, dtype=torch.int32) - sizes
         taken = (wanted - before).clamp(min=0).minimum(sizes)
+        if self._rule.remainder:
+            taken = taken.masked_fill(taken < sizes, 0)
         room = min(self._chosen.ranges.shape[3], order.shape[2])
         taken[:, :, room:] = 0
         first = starts[:, :, :room] + rows.first_entries[:, None, None]
@@ -224,7 +211,7 @@ class GroupIndex:
         _write(rows, self._chosen.num_ranges[layer], (taken > 0).sum(dim=2, dtype=torch.int32))
         _write(rows, self._chosen.read[layer], taken.sum(dim=(1, 2)) / taken.shape[1])
         if self._rule.remainder:
-            self._keep_the_rest(layer, rows, order, starts, sizes, taken)
+            self._keep_the_rest(layer, rows, order, taken)
 
     def _best(
         self, scores: torch.Tensor, starts: torch.Tensor, ends: torch.Tensor, wanted: torch.Tensor
@@ -248,40 +235,14 @@ class GroupIndex:
             number = min(groups, MAX_RANGES_READ, 2 * number)
 
     def _keep_the_rest(
-        self,
-        layer: int,
-        rows: SpeechRows,
-        order: torch.Tensor,
-        starts: torch.Tensor,
-        sizes: torch.Tensor,
-        taken: torch.Tensor,
+        self, layer: int, rows: SpeechRows, order: torch.Tensor, taken: torch.Tensor
     ) -> None:
-        """Weights of the summaries, and the summary of what is left of the group that is cut."""
+        """Weights of the summaries: none for groups that are read."""
         log_sizes = rows.of(self.table.log_sizes[layer])
         log_counts = rows.of(self._chosen.log_counts[layer])
         log_counts.copy_(log_sizes)
         of_rank = log_sizes.gather(2, order).masked_fill_(taken > 0, NO_WEIGHT)
         log_counts.scatter_(2, order, of_rank)
-        if self._sums is not None:
-            is_cut = (taken > 0) & (taken < sizes)
-            # One group at most is cut.
-            start = ((starts + taken) * is_cut).sum(dim=2, keepdim=True, dtype=torch.int32)
-            end = ((starts + sizes) * is_cut).sum(dim=2, keepdim=True, dtype=torch.int32)
-            rest = torch.stack((start, end), dim=3)
-            keys, values = rows.of(self.table.keys[layer]), rows.of(self._values[layer])
-            key_sums, value_sums = self._sums.prefix_sums(layer, rows)
-            range_summaries(
-                key_sums,
-                value_sums,
-                rest,
-                is_cut.sum(dim=2, dtype=torch.int32),
-                keys[:, :, self._groups :],
-                values[:, :, self._groups :],
-                log_counts[:, :, self._groups :],
-            )
-            rows.put(self.table.keys[layer], keys)
-            rows.put(self._values[layer], values)
-            _write(rows, self._chosen.rests[layer], rest[:, :, 0])
         rows.put(self._chosen.log_counts[layer], log_counts)
 
     def _selection(self, layer: int, rows: SpeechRows) -> HeadSelection:
@@ -306,13 +267,11 @@ class GroupIndex:
         )
 
     def summary_ranges(self, layer: int, rows: SpeechRows) -> torch.Tensor | None:
-        """The groups, and what is left of the one that is cut."""
+        """The groups; those that are read stand for nothing."""
         if not self._rule.remainder or layer < self._rule.dense_layers:
             return None
         table = self.table
         spans = torch.stack((rows.of(table.starts[layer]), rows.of(table.ends[layer])), dim=3)
-        spans = torch.cat((spans, rows.of(self._chosen.rests[layer]).unsqueeze(2)), dim=2)
-        # Groups that are read stand for nothing, and the rest of the cut one for itself alone.
         weightless = rows.of(self._chosen.log_counts[layer]) == NO_WEIGHT
         spans = spans.masked_fill(weightless.unsqueeze(3), 0)
         return spans + rows.first_entries[:, None, None, None]

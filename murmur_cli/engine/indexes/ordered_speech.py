@@ -1,4 +1,4 @@
-"""Speech that is stored in an order of its own for each KV head, and its prefix sums."""
+"""Speech that is stored in an order of its own for each KV head."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LayerRows:
 
 
 class OrderedSpeech:
-    """Permutation and prefix sums of all slots.
+    """The permutation of all slots.
 
     Attributes:
         permutation: (layers, slots, kv_heads, places) int32; place p of the region holds what was
@@ -41,8 +41,6 @@ class OrderedSpeech:
         self._arena = arena
         leading = (shape.layers, shape.slots, shape.kv_heads)
         self.permutation = torch.zeros(*leading, places, dtype=torch.int32, device=shape.device)
-        self._sums = torch.zeros(2, *leading, places + 1, shape.head_dim, device=shape.device)
-        self._centers = torch.zeros(2, *leading, shape.head_dim, device=shape.device)
 
     def all_layers(self, rows: SpeechRows) -> LayerRows:
         """The rows in every layer."""
@@ -67,22 +65,15 @@ class OrderedSpeech:
             lengths=rows.entries,
         )
 
-    def store(self, flat: LayerRows, permutation: torch.Tensor) -> None:
-        """Rewrite keys and values in this order, (layers * rows, kv_heads, places)."""
-        at = flat.slots.long()
-        for number, cache in enumerate((flat.keys, flat.values)):
-            found = prefix_sums(cache, flat.slots, flat.starts, flat.lengths, permutation)
-            self._sums[number].flatten(0, 1)[at] = found.sums
-            self._centers[number].flatten(0, 1)[at] = found.center
-            reorder_entries(cache, flat.slots, flat.starts, flat.lengths, permutation)
-        self.permutation.flatten(0, 1)[at] = permutation
-
-    def prefix_sums(self, layer: int, rows: SpeechRows) -> tuple[PrefixSums, PrefixSums]:
-        """Of keys and values."""
+    def store(self, flat: LayerRows, permutation: torch.Tensor) -> tuple[PrefixSums, PrefixSums]:
+        """Rewrite keys and values in this order, (rows, kv_heads, places); their prefix sums."""
         keys, values = (
-            PrefixSums(rows.of(self._sums[number][layer]), rows.of(self._centers[number][layer]))
-            for number in (0, 1)
+            prefix_sums(cache, flat.slots, flat.starts, flat.lengths, permutation)
+            for cache in (flat.keys, flat.values)
         )
+        for cache in (flat.keys, flat.values):
+            reorder_entries(cache, flat.slots, flat.starts, flat.lengths, permutation)
+        self.permutation.flatten(0, 1)[flat.slots.long()] = permutation
         return keys, values
 
     def in_time(

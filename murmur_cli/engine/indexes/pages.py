@@ -68,7 +68,7 @@ class PageIndex(GroupIndex):
         for layer in range(self._arena.shape.layers):
             self.table.starts[layer, slots] = starts[:, None]
             self.table.ends[layer, slots] = ends[:, None]
-            self.table.log_sizes[layer, slots, :, : self._groups] = log_sizes
+            self.table.log_sizes[layer, slots] = log_sizes
             self.table.numbers[layer, slots] = (sizes > 0).sum(dim=(1, 2)).float()
             self._stats(layer, rows, slots)
 
@@ -85,7 +85,7 @@ class PageIndex(GroupIndex):
             return
         for cache, means in ((keys, self.table.keys), (values, self._values)):
             page_stats(cache, *region, low, high, page_size=self._page, kind="deviation")
-            means[layer, slots, :, : self._groups] = low
+            means[layer, slots] = low
 
     def _scores(
         self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float

@@ -10,6 +10,7 @@ import torch
 
 from murmur_cli.engine.arena import ArenaShape, KvArena
 from murmur_cli.engine.indexes.c3 import C3Index
+from murmur_cli.engine.indexes.c3_adaptive import AdaptiveC3Index
 from murmur_cli.engine.indexes.chunkkv import ChunkKvIndex
 from murmur_cli.engine.indexes.clusterkv import ClusterKvIndex
 from murmur_cli.engine.indexes.h2o import H2OIndex
@@ -30,9 +31,14 @@ from murmur_cli.engine.policies.unique import Unique
 from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.engine.speech_index import SpeechIndex
 
+
+def _c3_index(rule: C3, arena: KvArena, places: int) -> SpeechIndex:
+    return (AdaptiveC3Index if rule.operations else C3Index)(rule, arena, places)
+
+
 # An index takes the rule of its own class, the arena, and the most speech entries of a row.
 INDEXES: dict[type[RetrievalRule], Any] = {
-    C3: C3Index,
+    C3: _c3_index,
     Quest: QuestIndex,
     Unique: UniqueIndex,
     ClusterKv: ClusterKvIndex,
