@@ -10,8 +10,10 @@ from typing import NoReturn
 import torch
 
 from murmur_kernels.attended import Attended
+from murmur_kernels.compiled import LANES
 from murmur_kernels.compiled.arguments import ArgumentBlock
 from murmur_kernels.compiled.blocks import BLOCK_ENTRIES
+from murmur_kernels.compiled.code import CACHE_LINE_BYTES as LINE
 from murmur_kernels.compiled.machine_code import MachineCode
 from murmur_kernels.compiled.selected import (
     selection_arguments,
@@ -60,10 +62,11 @@ def compiled_attention(
     if probe_heads:
         probabilities = torch.zeros(rows, len(probe_heads), width)
     probes = (ctypes.c_int32 * len(probe_heads))(*probe_heads)
-    # The bytes of a thread's scratch. Tiles and the softmax write beyond the last score.
-    lists = HEADER_BYTES + 4 * dim * (group + (BLOCK_ENTRIES if group > 1 else 0))
-    list_bytes = 8 * (max_terms + LISTS_BEYOND)
-    scores, scores_stride = lists + 2 * list_bytes, 4 * (max_terms + SCORES_BEYOND)
+    # A thread's scratch, in bytes. Its parts begin with cache lines: a vector in two is slow.
+    room = _up(max_terms, LANES)
+    lists = _up(HEADER_BYTES + 4 * dim * (group + (BLOCK_ENTRIES if group > 1 else 0)), LINE)
+    list_bytes = 8 * (room + LISTS_BEYOND)
+    scores, scores_stride = lists + 2 * list_bytes, _up(4 * (room + SCORES_BEYOND), LINE)
     scratch = torch.empty(threads, scores + group * scores_stride, dtype=torch.uint8)
     block = ArgumentBlock(
         **chosen,
@@ -96,6 +99,11 @@ def compiled_attention(
         _tell_fault(selection, num_slots, capacity)
     lse = None if sums is None else torch.log(sums[..., 1]).add_(sums[..., 0])
     return Attended(out.to(query.dtype), probabilities, lse)
+
+
+def _up(value: int, unit: int) -> int:
+    """The next multiple."""
+    return -(-value // unit) * unit
 
 
 def _run(code: MachineCode, block: ArgumentBlock, threads: int) -> None:

@@ -15,7 +15,7 @@ from murmur_kernels.compiled.softmax import add_softmax
 from murmur_kernels.compiled.terms import add_terms
 from murmur_kernels.compiled.tiles import ADDRESSES_BEYOND, Layout, add_mix, add_scores
 
-HEADER_BYTES = 32
+HEADER_BYTES = 64
 """What a thread's scratch begins with: the counts of terms, and sums that nobody wants. Then come
 the scaled queries of the group, a block of entries, lists of keys and values, the scores."""
 
