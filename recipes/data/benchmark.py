@@ -3,13 +3,15 @@
     python -m data.benchmark ami-ihm            (with recipes/ on the path; `make ami` does it)
 
 Results lie in `out/RECIPE`: transcripts, `score.json`, `run.json` and `table.md`. A session that is
-done is not transcribed again; one that failed, or has no audio, counts as left out and is named.
+done is not transcribed again unless the recipe's options or the folder have changed; one that
+failed, or has no audio, counts as left out and is named.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -32,11 +34,13 @@ NOT_THERE = "-"
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One call: the recipe by its file, its corpus, where the data lies and the results go."""
+    """One call: the recipe by its file, its corpus and options, others' figures, where the data
+    lies and the results go."""
 
     recipe: Path
     name: str
     corpus: Corpus
+    options: Mapping[str, Any]
     published: Sequence[Mapping[str, Any]]
     data: Path
     out: Path
@@ -82,6 +86,12 @@ def transcribe(bench: Benchmark, prepared: Prepared) -> None:
         UsageError: the call itself is wrong, which concerns every session.
     """
     folder = transcripts(bench)
+    record = _read(bench.out / "run.json")
+    made_with = {"data": str(bench.data.absolute()), "transcribe": dict(bench.options)}
+    if record is None or record["made_with"] != made_with:
+        # What lies there is of another setting or of other recordings.
+        shutil.rmtree(folder, ignore_errors=True)
+        record = {"made_with": made_with, "wall_s": 0.0, "sessions": []}
     folder.mkdir(parents=True, exist_ok=True)
     waiting = [path for path in prepared.audio if not (folder / f"{path.stem}.json").is_file()]
     if not waiting:
@@ -91,7 +101,6 @@ def transcribe(bench: Benchmark, prepared: Prepared) -> None:
     code = subprocess.run([*call, "-o", str(folder)], check=False).returncode
     if code not in (ExitCode.OK, ExitCode.SOME_FAILED, ExitCode.NOTHING_PROCESSED):
         raise _Stopped(code)
-    record = _read(bench.out / "run.json") or {"wall_s": 0.0, "sessions": []}
     record["wall_s"] += time.perf_counter() - begun
     record["sessions"] += [
         path.stem for path in waiting if (folder / f"{path.stem}.json").is_file()
@@ -189,7 +198,15 @@ def _benchmark(asked: argparse.Namespace) -> Benchmark:
     recipe, corpus = read_corpus(asked.recipe)
     data = Path(asked.data) if asked.data else place_of(corpus, ROOT)
     path = find_recipe(asked.recipe)
-    return Benchmark(path, recipe.name, corpus, recipe.published, data, asked.out / recipe.name)
+    return Benchmark(
+        path,
+        recipe.name,
+        corpus,
+        recipe.options["transcribe"],
+        recipe.published,
+        data,
+        asked.out / recipe.name,
+    )
 
 
 def _steps(text: str) -> tuple[str, ...]:
