@@ -10,6 +10,8 @@ from murmur_cli.stitching.local_voice import LocalVoice
 from murmur_cli.types import StitchDecision
 from murmur_cli.voice_clustering import Labels, Vectors
 
+_MIN_NORM = 1e-9
+
 
 def decide(
     voices: Sequence[LocalVoice], groups: Labels, names: Sequence[str]
@@ -42,12 +44,10 @@ def _decision(
     voice: LocalVoice, group: int, own: Vectors, sums: Vectors, names: Sequence[str]
 ) -> StitchDecision:
     similarity = _cosine(own, sums[group] - own)
-    others = [
-        (value, other)
-        for other in range(len(names))
-        if other != group and (value := _cosine(own, sums[other])) is not None
-    ]
-    best = max(others, key=lambda pair: (pair[0], -pair[1]), default=None)
+    others = _cosines(own, sums)
+    others[group] = -np.inf
+    nearest = int(others.argmax())
+    best = None if others[nearest] == -np.inf else (float(others[nearest]), nearest)
     return StitchDecision(
         chunk_index=voice.chunk_index,
         local_speaker=voice.local_speaker,
@@ -63,6 +63,16 @@ def _decision(
 def _cosine(left: Vectors, right: Vectors) -> float | None:
     """Cosine of two vectors; None if one of them is zero up to rounding."""
     norms = float(np.linalg.norm(left)), float(np.linalg.norm(right))
-    if min(norms) < 1e-9:
+    if min(norms) < _MIN_NORM:
         return None
     return float(np.clip(left @ right / (norms[0] * norms[1]), -1.0, 1.0))
+
+
+def _cosines(own: Vectors, sums: Vectors) -> Vectors:
+    """Cosine with each of the sums; minus infinity where `_cosine` has none."""
+    norms = np.linalg.norm(sums, axis=1)
+    length = float(np.linalg.norm(own))
+    comparable = (norms >= _MIN_NORM) & (length >= _MIN_NORM)
+    scale = np.where(comparable, norms * length, 1.0)
+    found: Vectors = np.where(comparable, np.clip(sums @ own / scale, -1.0, 1.0), -np.inf)
+    return found
