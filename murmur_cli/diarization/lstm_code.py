@@ -15,7 +15,7 @@ from llvmlite import ir
 from murmur_cli.diarization.row_tiles import PAIR_BYTES, Operand, RowTiles, Target
 from murmur_kernels.compiled import LANES
 from murmur_kernels.compiled.code import I64, POINTER, Code, Value, lanes
-from murmur_kernels.compiled.tiles import exp_below_zero
+from murmur_kernels.compiled.softmax import exp_below_zero
 
 ENTRY_POINT = "lstm"
 
