@@ -73,8 +73,8 @@ def _tensors(part: object, arena: KvArena) -> Iterable[torch.Tensor]:
         return
     if isinstance(part, torch.Tensor):
         yield part
-    elif isinstance(part, dict):
-        for value in part.values():
+    elif isinstance(part, (tuple, list)):
+        for value in part:
             yield from _tensors(value, arena)
     elif dataclasses.is_dataclass(part) or type(part).__module__.startswith(__package__ or ""):
         names = (
