@@ -224,6 +224,21 @@ def test_attention_when_recorded_then_that_of_the_librarys_heads(model: Any) -> 
     np.testing.assert_allclose(finished.attention, wanted, atol=1e-3)  # float16
 
 
+@pytest.mark.parametrize("name", ["c3", "c3r"])
+def test_attention_when_speech_is_stored_in_another_order_then_in_the_order_of_time(
+    model: Any, name: str
+) -> None:
+    options = {"budget": str(ENTRIES - 3)}
+    wanted = decode(WatchedDecoder(model), [request(0)], 1, build_policy("none", {}, RATES))["0"]
+    found = decode(WatchedDecoder(model), [request(0)], 1, build_policy(name, options, RATES))["0"]
+    assert wanted.attention is not None
+    assert found.attention is not None
+    # Row 0 is of the prompt, which reads everything; row 1 of a step, which leaves three out.
+    np.testing.assert_allclose(found.attention[0], wanted.attention[0], atol=1e-3)  # float16
+    np.testing.assert_allclose(found.attention[1], wanted.attention[1], atol=0.03)
+    assert float(wanted.attention[:2].max()) > 0.2
+
+
 # --- 4. what a step touches -----------------------------------------------------------------------
 
 
