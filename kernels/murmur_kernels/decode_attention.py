@@ -59,7 +59,8 @@ def decode_attention(
         log_sum_exp: whether it is wanted.
 
     Raises:
-        ValueError: shapes, dtypes, strides, ranges or probe heads that do not fit.
+        ValueError: shapes, dtypes, strides, ranges or probe heads that do not fit; on the CPU also
+            numbers of a `Selection` that do not.
         RuntimeError: a device that no implementation is for.
     """
     check_arena(query, keys, values)

@@ -1,5 +1,4 @@
-"""`decode_attention` over a `Selection`: on torch, on machine code, on Triton interpreted, on Triton
-compiled.
+"""`decode_attention` over a `Selection`: on torch, machine code, Triton interpreted and compiled.
 
 Interpreted and compiled kernels are launched with small tiles and several splits, so that few
 terms reach every part of them.
