@@ -407,7 +407,7 @@ def _print(result: SweepResult) -> None:
         for session, reason in result.failures.items():
             console.print(f"failed: {session}: {reason}")
         if result.recommendation is None:
-            console.print("no recommendation: something failed in every setting")
+            console.print("no recommendation: no setting did what the others did")
         else:
             console.print(result.recommendation.text)
     print_data(captured.get())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from murmur_cli.sweeps.recommendation import METRIC_NAMES
 from murmur_cli.sweeps.results import SweepResult
-from murmur_cli.sweeps.summary import DISAGREEMENT, SettingSummary
+from murmur_cli.sweeps.summary import DISAGREEMENT, SettingSummary, comparable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,10 +138,9 @@ def stages(result: SweepResult, shown: Sequence[SettingSummary]) -> Figure:
 
 
 def front_of(result: SweepResult, shown: Sequence[SettingSummary]) -> list[SettingSummary]:
-    """Complete settings that no other beats in time and accuracy, the fastest first."""
+    """Settings that compare and that no other beats in time and accuracy, the fastest first."""
     front: list[SettingSummary] = []
-    complete = [one for one in shown if one.is_complete]
-    for one in sorted(complete, key=lambda one: (one.wall_s, _percent(result, one))):
+    for one in sorted(comparable(shown), key=lambda one: (one.wall_s, _percent(result, one))):
         if not front or _percent(result, one) < _percent(result, front[-1]):
             front.append(one)
     return front

@@ -8,6 +8,7 @@ from pathlib import Path
 from murmur_cli.recipe_file import ENDING, is_bare_name, store_folder, toml_value
 from murmur_cli.sweeps.recommendation import Recommendation, recommend
 from murmur_cli.sweeps.results import SweepResult
+from murmur_cli.sweeps.summary import comparable
 from murmur_cli.types.audio_kind import AudioKind
 
 
@@ -71,9 +72,9 @@ def _curves(result: SweepResult, kinds: Mapping[str, AudioKind]) -> Iterator[str
             yield f"chunk = {toml_value(size.label if size.seconds is None else size.seconds)}"
             yield f"metric = {toml_value(best.metric)}"
             yield f"recordings = {len(sessions)}"
-            for one in alike:
+            for one in comparable(alike):
                 percent = one.percent(best.metric)
-                if one.is_complete and percent is not None:
+                if percent is not None:
                     yield "[[chunk_curve.point]]"
                     yield f"chunk = {toml_value(one.setting.size.label)}"
                     yield f"percent = {round(percent, 3)}"

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from murmur_cli.sweeps.grid import SweepSetting
-from murmur_cli.sweeps.summary import DISAGREEMENT, SettingSummary, compared_with, judged_by
+from murmur_cli.sweeps.summary import (
+    DISAGREEMENT,
+    SettingSummary,
+    comparable,
+    compared_with,
+    judged_by,
+)
 
 DEFAULT_WITHIN = 0.5
 """Percentage points of the best that are as good as the best."""
@@ -50,16 +56,17 @@ class Recommendation:
 def recommend(
     summaries: Sequence[SettingSummary], *, within: float, by_size: bool
 ) -> Recommendation | None:
-    """The recommendation among settings in which nothing failed; None if there is none.
+    """The recommendation among settings that compare (see `comparable`); None without any.
 
     Of the settings within `within` points of the best, those count that are as fast as the
     fastest (see `SAME_TIME`); of these the most accurate is taken, and of equals the first.
     """
     metric = judged_by(summaries)
+    complete = comparable(summaries)
     known = [
         (summary, percent)
-        for summary in summaries
-        if summary.is_complete and (percent := summary.percent(metric)) is not None
+        for summary in complete
+        if (percent := summary.percent(metric)) is not None
     ]
     if not known:
         return None
@@ -70,9 +77,7 @@ def recommend(
     fast = [one for one in good if one[0].wall_s <= fastest_s * SAME_TIME]
     summary, percent = min(fast, key=lambda one: one[1])
     base = compared_with(summary.setting, [one.setting for one in summaries], by_size=by_size)
-    base_s = next(
-        (one.wall_s for one in summaries if one.setting == base and one.is_complete), None
-    )
+    base_s = next((one.wall_s for one in complete if one.setting == base), None)
     share = summary.wall_s / base_s if base_s else None
     points = percent - best
     text = _text(summary, summaries, metric, points, percent, base, share, by_size=by_size)

@@ -61,11 +61,6 @@ class SettingSummary:
         return tuple(result for result in self.results if result.failure is not None)
 
     @property
-    def is_complete(self) -> bool:
-        """Whether nothing failed; only then can it be compared with others."""
-        return bool(self.results) and not self.failed
-
-    @property
     def audio_s(self) -> float:
         """Length of the recordings that did not fail."""
         return sum(result.audio_s for result in self.done)
@@ -152,6 +147,16 @@ class SettingSummary:
             if metric in result.counts:
                 total = total + result.counts[metric]  # type: ignore[operator]
         return total
+
+
+def comparable(summaries: Sequence[SettingSummary]) -> tuple[SettingSummary, ...]:
+    """The settings that did every recording that any of them did: sums over others would not
+    compare. A recording that fails in all of them is not held against any."""
+    done = [frozenset(result.session for result in summary.done) for summary in summaries]
+    every = frozenset().union(*done)
+    return tuple(
+        summary for summary, own in zip(summaries, done, strict=True) if own and own == every
+    )
 
 
 def judged_by(summaries: Sequence[SettingSummary]) -> str:
