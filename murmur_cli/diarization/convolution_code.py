@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from murmur_cli.diarization.row_tiles import PAIR_BYTES, Operand, RowTiles, Target
+from murmur_cli.diarization.row_tiles import PAIR_BYTES, Operand, RowTiles, Target, read_arguments
 from murmur_cli.diarization.winograd import INPUT, OUTPUT, OUTPUTS, POINTS
 from murmur_kernels.compiled import LANES
 from murmur_kernels.compiled.code import I64, POINTER, Code, Value, lanes
@@ -50,8 +50,7 @@ class _Convolution(Code):
     def __init__(self, module: Any, tiles: RowTiles) -> None:
         super().__init__(module, ENTRY_POINT, [POINTER], public=True)
         self._tiles = tiles
-        block = self.arguments[0]
-        self._named = {name: self.load_int(block, index) for index, name in enumerate(ARGUMENTS)}
+        self._named = read_arguments(self, ARGUMENTS)
         self._frames = self._named["frames"]
         self._input_bytes = self._bytes_of(self.build.add(self._named["bands"], I64(2)))
         self._product_bytes = self._bytes_of(self._named["output_bands"])

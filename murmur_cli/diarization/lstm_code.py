@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from murmur_cli.diarization.row_tiles import PAIR_BYTES, Operand, RowTiles, Target
+from murmur_cli.diarization.row_tiles import PAIR_BYTES, Operand, RowTiles, Target, read_arguments
 from murmur_kernels.compiled import LANES
 from murmur_kernels.compiled.code import I64, POINTER, Code, Value, lanes
 from murmur_kernels.compiled.softmax import exp_below_zero
@@ -49,8 +49,7 @@ class _Layer(Code):
         super().__init__(module, ENTRY_POINT, [POINTER], public=True)
         self._tiles = tiles
         self._cell_update = cell_update
-        block = self.arguments[0]
-        self._named = {name: self.load_int(block, index) for index, name in enumerate(ARGUMENTS)}
+        self._named = read_arguments(self, ARGUMENTS)
         self._rows = self._named["rows"]
 
     def write(self) -> None:

@@ -123,3 +123,12 @@ def _add_products(code: Code, operand: Operand, weights: Value, totals: list[Val
         return totals
 
     return code.loop(code.build.udiv(operand.count, I64(UNROLLED)), totals, some)
+
+
+def read_arguments(code: Code, names: Sequence[str]) -> dict[str, Value]:
+    """The int64 numbers that the function's one argument points to, by their names."""
+    block = code.arguments[0]
+    return {
+        name: code.build.load(code.at(block, (I64(index), 8)), align=8, typ=I64)
+        for index, name in enumerate(names)
+    }
