@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from murmur_cli.diarization.clean_speech import Piece
 from murmur_cli.diarization.frame_grid import WINDOW_FRAMES
-from murmur_cli.diarization.powerset import NUM_SLOTS
+from murmur_cli.diarization.powerset import MAX_AT_ONCE, NUM_SLOTS
 from murmur_cli.diarization.segmentation import Segmentation
 from murmur_cli.voice_clustering import Labels
 
@@ -49,12 +49,31 @@ def voices_of_slots(
 def voice_activity(segmentation: Segmentation, slot_voices: SlotVoices) -> npt.NDArray[np.bool_]:
     """Frames in which each voice talks: (frames, voices).
 
-    A voice talks where the mean of its probability over the windows is above one half. The
+    The likeliest voice talks where that is more probable than that nobody does, the next one
+    where that is more probable than that fewer than two do: so is the least time expected to be
+    wrong, be it missed, invented or another's. Probabilities are means over the windows; the
     middle of a window counts more than its edges, where the network knows less.
     """
+    heard, fewer = _mean_over_windows(segmentation, slot_voices)
+    active = np.zeros(heard.shape, dtype=np.bool_)
+    order = np.argsort(-heard, axis=1, kind="stable")
+    rows = np.arange(len(heard))
+    talks = np.ones(len(heard), dtype=np.bool_)
+    for rank in range(min(MAX_AT_ONCE, heard.shape[1])):
+        voice = order[:, rank]
+        talks &= heard[rows, voice] > fewer[:, rank]
+        active[rows[talks], voice[talks]] = True
+    return active
+
+
+def _mean_over_windows(
+    segmentation: Segmentation, slot_voices: SlotVoices
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Probability that each voice talks (frames, voices), and that fewer than 1, 2 do."""
     grid = segmentation.grid
     num_voices = int(slot_voices.max(initial=NOBODY)) + 1
     heard = np.zeros((grid.num_frames, num_voices))
+    fewer = np.zeros((grid.num_frames, MAX_AT_ONCE))
     weight = np.zeros((grid.num_frames, 1))
     position = (np.arange(WINDOW_FRAMES) + 0.5) / WINDOW_FRAMES
     taper = _EDGE_WEIGHT + np.minimum(position, 1 - position)[:, None]
@@ -68,9 +87,10 @@ def voice_activity(segmentation: Segmentation, slot_voices: SlotVoices) -> npt.N
             value = segmentation.probability[window, rows, slot]
             here[rows, voice[rows]] = np.maximum(here[rows, voice[rows]], value)
         heard[inside] += taper[:length] * here
+        fewer[inside] += taper[:length] * segmentation.fewer[window, :length]
         weight[inside] += taper[:length]
-    active: npt.NDArray[np.bool_] = heard > 0.5 * np.maximum(weight, 1e-12)
-    return active
+    weight = np.maximum(weight, 1e-12)
+    return heard / weight, fewer / weight
 
 
 def _nearest(place: npt.NDArray[np.int64], label: Labels) -> Labels:

@@ -38,3 +38,11 @@ def slot_probabilities(log_probabilities: npt.NDArray[np.float32]) -> npt.NDArra
     """Probability that each slot talks: (..., classes) to (..., slots), in [0, 1]."""
     marginals: npt.NDArray[np.float32] = np.exp(log_probabilities) @ MEMBERSHIP
     return marginals
+
+
+def fewer_probabilities(log_probabilities: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Probability that fewer than 1, fewer than 2 slots talk: (..., classes) to (..., 2)."""
+    sizes = np.array([len(slots) for slots in CLASSES])
+    below = (sizes[:, None] < np.arange(1, MAX_AT_ONCE + 1)).astype(np.float32)
+    fewer: npt.NDArray[np.float32] = np.exp(log_probabilities) @ below
+    return fewer

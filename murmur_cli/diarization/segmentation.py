@@ -18,7 +18,13 @@ from murmur_cli.diarization.frame_grid import (
     FrameGrid,
 )
 from murmur_cli.diarization.on_cores import on_cores
-from murmur_cli.diarization.powerset import active_slots, slot_probabilities
+from murmur_cli.diarization.powerset import (
+    MAX_AT_ONCE,
+    NUM_SLOTS,
+    active_slots,
+    fewer_probabilities,
+    slot_probabilities,
+)
 from murmur_cli.types import Samples, SampleSource, SampleSpan
 
 if TYPE_CHECKING:
@@ -41,11 +47,13 @@ class Segmentation:
         grid: where the windows lie.
         active: (windows, 589, 3) bool, the decoded slots; False past the chunk's end.
         probability: (windows, 589, 3) float32, probability that the slot talks.
+        fewer: (windows, 589, 2) float32, probability that fewer than 1, fewer than 2 slots talk.
     """
 
     grid: FrameGrid
     active: npt.NDArray[np.bool_]
     probability: npt.NDArray[np.float32]
+    fewer: npt.NDArray[np.float32]
 
 
 class Segmenter:
@@ -77,9 +85,10 @@ class Segmenter:
             speech: speech found in the chunk.
         """
         has_speech = grid.frames_with(speech)
-        shape = (len(grid.window_starts), WINDOW_FRAMES, 3)
+        shape = (len(grid.window_starts), WINDOW_FRAMES, NUM_SLOTS)
         active = np.zeros(shape, dtype=np.bool_)
         probability = np.zeros(shape, dtype=np.float32)
+        fewer = np.ones((*shape[:2], MAX_AT_ONCE), dtype=np.float32)
         wanted = [w for w in range(shape[0]) if has_speech[grid.frames_of(w)].any()]
         batches = _batches(wanted)
         scores = on_cores(lambda batch: self._scores(samples, grid, batch), batches)
@@ -88,7 +97,8 @@ class Segmenter:
             length = inside.stop - inside.start
             active[window, :length] = active_slots(score[:length])
             probability[window, :length] = slot_probabilities(score[:length])
-        return Segmentation(grid, active, probability)
+            fewer[window, :length] = fewer_probabilities(score[:length])
+        return Segmentation(grid, active, probability, fewer)
 
     def _scores(
         self, samples: SampleSource, grid: FrameGrid, windows: list[int]

@@ -22,4 +22,6 @@ def drawn_segmentation(
     for (window, slot), ranges in talk.items():
         for first, last in ranges:
             active[window, first - starts[window] : last - starts[window], slot] = True
-    return Segmentation(grid, active, active.astype(np.float32))
+    talking = active.sum(axis=-1)
+    fewer = np.stack([talking < 1, talking < 2], axis=-1).astype(np.float32)
+    return Segmentation(grid, active, active.astype(np.float32), fewer)

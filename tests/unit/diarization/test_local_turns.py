@@ -1,8 +1,12 @@
 import numpy as np
+import pytest
 
 from murmur_cli.diarization.clean_speech import Piece
+from murmur_cli.diarization.frame_grid import FRAME_SAMPLES, FrameGrid
 from murmur_cli.diarization.local_turns import voice_activity, voices_of_slots
 from murmur_cli.diarization.runs import joined_runs
+from murmur_cli.diarization.segmentation import Segmentation
+from murmur_cli.types import SampleSpan
 from support.slots import drawn_segmentation
 
 STARTS = (0, 100)
@@ -69,3 +73,47 @@ def test_activity_when_silence_then_no_turn() -> None:
     segmentation = drawn_segmentation(400, (0,), {})
     found = voices_of_slots(segmentation, [], np.array([], dtype=np.int64))
     assert not voice_activity(segmentation, found).any()
+
+
+def _by_class(frames: dict[tuple[int, ...], float]) -> Segmentation:
+    """One window of 100 frames, all with these probabilities of sets of slots."""
+    grid = FrameGrid(SampleSpan(0, 100 * FRAME_SAMPLES), 100, (0,))
+    probability, fewer = np.zeros((1, 589, 3)), np.ones((1, 589, 2))
+    for slot in range(3):
+        probability[0, :100, slot] = sum(p for slots, p in frames.items() if slot in slots)
+    for most in range(2):
+        fewer[0, :100, most] = sum(p for slots, p in frames.items() if len(slots) <= most)
+    probability, fewer = probability.astype(np.float32), fewer.astype(np.float32)
+    return Segmentation(grid, probability > 0.5, probability, fewer)
+
+
+@pytest.mark.parametrize(
+    ("frames", "talks"),
+    [
+        # Somebody talks (.6), more likely slot 0 than slot 1, and than nobody.
+        ({(): 0.3, (0,): 0.4, (1,): 0.3}, [True, False]),
+        # Slot 0 is less likely than nobody, though somebody (.55) is likelier than not.
+        ({(): 0.4, (0,): 0.35, (1,): 0.25}, [False, False]),
+        # Two talk (.5) more likely than fewer, but the second voice is slot 1 with .3 only.
+        ({(0,): 0.5, (0, 1): 0.3, (0, 2): 0.2}, [True, False]),
+        ({(0,): 0.4, (0, 1): 0.45, (0, 2): 0.15}, [True, True]),
+    ],
+)
+def test_activity_when_unsure_then_least_expected_error(
+    frames: dict[tuple[int, ...], float], talks: list[bool]
+) -> None:
+    segmentation = _by_class(frames)
+    slot_voices = np.broadcast_to(np.arange(3), (1, 589, 3))
+    active = voice_activity(segmentation, slot_voices)
+    assert active[:, :2].tolist() == [talks] * 100
+
+
+def test_activity_when_windows_disagree_who_then_the_likelier_voice_talks() -> None:
+    # Both windows hear one speaker; one takes him for voice 0, the other for voice 1.
+    segmentation = drawn_segmentation(689, STARTS, {(0, 0): ((300, 500),), (1, 0): ((300, 500),)})
+    slot_voices = np.full((2, 589, 3), -1)
+    slot_voices[0, :, 0], slot_voices[1, :, 0] = 0, 1
+    active = voice_activity(segmentation, slot_voices)
+    # Window 0's middle is frame 294, window 1's 394: halfway, at 344, the second takes over.
+    assert joined_runs(active[:, 0]) == [(300, 345)]
+    assert joined_runs(active[:, 1]) == [(345, 500)]

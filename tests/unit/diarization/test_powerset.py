@@ -5,6 +5,7 @@ from murmur_cli.diarization.powerset import (
     CLASSES,
     MEMBERSHIP,
     active_slots,
+    fewer_probabilities,
     slot_probabilities,
 )
 
@@ -27,3 +28,10 @@ def test_slot_probabilities_when_classes_share_a_slot_then_summed() -> None:
     found = slot_probabilities(np.log(probabilities))
     # slot 0: .2 + .3 + .2, slot 1: .05 + .3 + .1, slot 2: .05 + .2 + .1
     assert found.tolist() == pytest.approx([0.7, 0.45, 0.35], abs=1e-6)
+
+
+def test_fewer_when_classes_have_sizes_then_smaller_ones_are_summed() -> None:
+    probabilities = np.array([0.1, 0.2, 0.05, 0.05, 0.3, 0.2, 0.1], dtype=np.float32)
+    found = fewer_probabilities(np.log(probabilities))
+    # nobody .1; at most one: .1 + .2 + .05 + .05
+    assert found.tolist() == pytest.approx([0.1, 0.4], abs=1e-6)
