@@ -54,8 +54,9 @@ def transcribe_command(
     evict: Annotated[
         str,
         typer.Option(
-            help="What a decode step reads: none, output, speech, both, align, streaming; c3, c3r, "
-            "quest, unique, clusterkv; speech+output pairs such as c3r+output.",
+            help="What a decode step reads: none, output, speech, both, align, streaming; by keys "
+            "and queries c3, c3r, quest, unique, clusterkv, h2o, snapkv, pyramidkv, chunkkv, voxzip, "
+            "each also with +output, such as c3r+output.",
             rich_help_panel=MODEL,
         ),
     ] = "none",
