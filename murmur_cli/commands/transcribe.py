@@ -55,8 +55,8 @@ def transcribe_command(
         str,
         typer.Option(
             help="What a decode step reads: none, output, speech, both, align, streaming; by keys "
-            "and queries c3, c3r, quest, unique, clusterkv, h2o, snapkv, pyramidkv, chunkkv, voxzip, "
-            "each also with +output, such as c3r+output.",
+            "and queries c3, c3r, quest, unique, clusterkv, h2o, snapkv, pyramidkv, chunkkv, "
+            "voxzip, each also with +output, such as c3r+output.",
             rich_help_panel=MODEL,
         ),
     ] = "none",
