@@ -123,6 +123,7 @@ def test_selection_when_on_more_threads_then_bits_are_the_same(dtype: torch.dtyp
     for found in results[1:]:
         for one, other in zip(found, results[0], strict=True):
             assert one is not None
+            assert other is not None
             assert torch.equal(one, other)
 
 
@@ -152,7 +153,7 @@ def test_selection_when_its_contents_change_then_the_next_call_reads_them() -> N
     case = make_case([Row(1, [(8, 20)], HEADS)], ratio=4)
     all_of(case)
     case.selection.ranges[0, 0, 1] = 9
-    case.selection.num_indices[0] = 0  # type: ignore[index]
+    case.selection.num_indices[0] = 0
     changed = replace(case, keys=case.keys.clone(), values=case.values.clone())
     found = all_of(case)
     torch.testing.assert_close(found.out.double(), changed.wanted.out, rtol=0, atol=1e-5)
