@@ -1,0 +1,144 @@
+"""Sweeps from start to end on a tiny random model; going on, failures, wrong calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import soundfile
+
+from murmur_cli.bench.worker_process import WorkerError
+from murmur_cli.errors import ExitCode
+from murmur_cli.sweeps.sweep_worker import SweepWorker
+from support.murmur_call import Called, call_main
+from support.tiny_folder import write_tiny_folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_tiny_folder(tmp_path_factory.mktemp("tiny")))
+
+
+@pytest.fixture
+def talk(sample_wav: Path, tmp_path: Path) -> Path:
+    """Real speech, 1.8 s, with a reference beside it."""
+    path = tmp_path / "talk.wav"
+    samples, rate_hz = soundfile.read(sample_wav, start=7 * 16_000, stop=7 * 16_000 + 28_800)
+    soundfile.write(path, samples, rate_hz)
+    path.with_suffix(".stm").write_text("talk 1 A 0.1 0.8 hello there\n")
+    return path
+
+
+class InThisProcess:
+    """The sweep's worker without a process of its own, which would load torch each time."""
+
+    def __init__(self, *_: object) -> None:
+        self._worker = SweepWorker()
+
+    def __enter__(self) -> InThisProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker._stack.close()
+
+    def ask(self, op: str, **request: Any) -> dict[str, Any]:
+        try:
+            return json.loads(json.dumps(getattr(self._worker, op)(request)))
+        except Exception as error:
+            raise WorkerError(f"{type(error).__name__}: {error}") from error
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("murmur_cli.sweeps.runner.WorkerProcess", InThisProcess)
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: str, tmp_path: Path
+):  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    common = ["--model", model, "--device", "cpu", "--language", "en", "--no-diarize"]
+    common += ["-o", str(tmp_path / "sweep")]
+
+    def sweep(command: str, *arguments: str | Path) -> Called:
+        return call_main(capsys, command, *arguments, *common)
+
+    return sweep
+
+
+def lines(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "runs.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_sweep_when_run_in_processes_then_memory_and_stages_are_theirs(
+    call, talk: Path, tmp_path: Path
+) -> None:
+    called = call("sweep-chunks", talk, "--sizes", "full")
+    assert called.code == ExitCode.OK, called.err
+    (line,) = lines(tmp_path / "sweep")
+    assert line["peak_bytes"] > 50e6
+    assert {"read", "speech detection", "recognition"} <= set(line["stages_s"])
+    assert line["kv"]["steps"] > 0
+    assert line["failure"] is None
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_sweep_when_called_again_with_more_then_only_that_is_run(
+    call, talk: Path, tmp_path: Path
+) -> None:
+    """Sizes beyond the 1.8 s are one run; another repeat and a policy are new ones."""
+    folder = tmp_path / "sweep"
+    first = call("sweep-chunks", talk, "--ref", talk.with_suffix(".stm"), "--sizes", "1,60,full")
+    assert first.code == ExitCode.OK, first.err
+    assert "2 runs to do" in first.err
+    assert "of the best tcpWER at" in first.out.splitlines()[-1]
+    assert len(lines(folder)) == 2
+    for name in ("sweep.json", "sweep.csv", "sweep.html", "curves.png", "stages.svg"):
+        assert (folder / name).stat().st_size > 0
+    again = call("sweep-chunks", talk, "--ref", talk.with_suffix(".stm"), "--sizes", "1,60,full")
+    assert "0 runs to do, 2 are there" in again.err
+    assert again.out == first.out
+    (folder / "transcripts" / lines(folder)[0]["run"] / "talk.json").unlink()
+    more = call("sweep-chunks", talk, "--sizes", "1,full", "--write-recipe", tmp_path / "r.toml")
+    assert "1 runs to do" in more.err
+    assert "words differ from --chunk full" in more.out.splitlines()[-1]
+    assert 'chunk = "' in (tmp_path / "r.toml").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_sweep_when_a_recording_cannot_be_read_then_it_is_named_and_the_rest_is_run(
+    call, talk: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "junk.wav").write_bytes(b"no audio")
+    called = call("sweep-evict", talk, tmp_path / "junk.wav", "--evict", "speech:window=40,delay=0")
+    assert called.code == ExitCode.SOME_FAILED
+    assert "1 of 2" in called.out
+    assert "failed: junk: " in called.out
+    assert called.out.splitlines()[-1].startswith("--evict ")
+    document = json.loads((tmp_path / "sweep" / "sweep.json").read_text("utf-8"))
+    assert [one["policy"] for one in document["settings"]] == ["none", "speech:delay=0,window=40"]
+    assert [len(one["recordings"]) for one in document["settings"]] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "message"),
+    [
+        ("sweep-chunks", ["--sizes", "x"], "--sizes x"),
+        ("sweep-chunks", ["--evict", "spech"], "did you mean speech"),
+        ("sweep-chunks", ["--evict", "speech:windw=3"], "windw"),
+        ("sweep-chunks", ["--repeats", "0"], "--repeats 0"),
+        ("sweep-chunks", ["--ref", "nowhere"], "nowhere: no such file"),
+        ("sweep-evict", ["--evict", "output", "--kv-budget", "0.5"], "has no budget"),
+        ("sweep-evict", ["--evict-opt", "align.before=1", "--evict", "output"], "not in the sweep"),
+    ],
+)
+def test_sweep_when_wrong_then_one_line_before_anything_runs(
+    command: str, options: list[str], message: str, call, talk: Path, tmp_path: Path
+) -> None:
+    called = call(command, talk, *options)
+    assert called.code == ExitCode.USAGE
+    assert message in called.err_lines[-1]
+    assert not (tmp_path / "sweep" / "runs.jsonl").exists()
