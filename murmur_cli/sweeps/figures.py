@@ -86,9 +86,13 @@ def pareto(result: SweepResult, shown: Sequence[SettingSummary]) -> Figure:
     for number, (name, line) in enumerate(_series(result, shown).items()):
         times, errors = [one.wall_s for one in line], [_percent(result, one) for one in line]
         axes.scatter(times, errors, color=_colour(number), marker=_marker(number), label=name)
+        labels: dict[tuple[float, float], list[str]] = {}
         for one, time, error in zip(line, times, errors, strict=True):
             label = one.setting.size.label if result.by_size else one.setting.policy.variant
-            axes.annotate(label, (time, error), xytext=(5, 4), textcoords="offset points", size=8)
+            labels.setdefault((time, error), []).append(label)
+        for place, named in labels.items():
+            text = ", ".join(named)
+            axes.annotate(text, place, xytext=(5, 4), textcoords="offset points", size=8)
     front = front_of(result, shown)
     axes.plot(
         [one.wall_s for one in front],

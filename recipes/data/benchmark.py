@@ -88,7 +88,7 @@ def transcribe(bench: Benchmark, prepared: Prepared) -> None:
     folder = transcripts(bench)
     record = _read(bench.out / "run.json")
     made_with = {"data": str(bench.data.absolute()), "transcribe": dict(bench.options)}
-    if record is None or record["made_with"] != made_with:
+    if record is None or record.get("made_with") != made_with:
         # What lies there is of another setting or of other recordings.
         shutil.rmtree(folder, ignore_errors=True)
         record = {"made_with": made_with, "wall_s": 0.0, "sessions": []}

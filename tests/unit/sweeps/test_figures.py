@@ -48,6 +48,12 @@ def test_pareto_when_drawn_then_points_front_and_the_recommended(result: SweepRe
     assert [text.get_text() for text in axes.texts] == ["30", "300", "full"]
 
 
+def test_pareto_when_two_sizes_are_one_run_then_one_label() -> None:
+    result = chunk_sweep({30.0: (50.0, 300), 300.0: (100.0, 252), None: (100.0, 252)})
+    (axes,) = figures_of(result)["pareto"].axes
+    assert [text.get_text() for text in axes.texts] == ["30", "300, full"]
+
+
 def test_stages_when_drawn_then_a_bar_each_stacked(result: SweepResult) -> None:
     (axes,) = figures_of(result)["stages"].axes
     assert texts(axes.get_legend()) == ["recognition", "diarization"]
