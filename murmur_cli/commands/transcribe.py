@@ -215,7 +215,7 @@ def transcribe_command(
         enroll_threshold=enroll_threshold,
         channels=parse_channels(channels),
         device=device,
-        devices=tuple(name.strip() for name in devices.split(",") if name.strip()),
+        devices=tuple(name.strip() for name in devices.split(",")) if devices else (),
         formats=parse_formats(formats or DEFAULT_FORMATS),
         output_dir=output_dir,
         to_stdout=to_stdout,

@@ -31,26 +31,36 @@ def resolve_device(requested: str) -> str:
         return BALANCED
     if requested == "auto":
         return "cuda:0" if count else "cpu"
-    index = int(match.group(1) or 0)
-    if index >= count:
-        there = f"this machine has {count}, counted from 0" if count else "there is none here"
-        raise UsageError(f"--device {requested}: no such CUDA device, {there}; try --device cpu")
-    return f"cuda:{index}"
+    return _cuda(int(match.group(1) or 0), count, f"--device {requested}", "try --device cpu")
 
 
 def resolve_devices(requested: Sequence[str]) -> tuple[str, ...]:
-    """The devices of '--devices', each as `resolve_device` gives it; a bare number is CUDA's.
+    """The devices of '--devices': each 'cpu' or 'cuda:N', for which a bare N will do.
 
     Raises:
-        UsageError: one is not there, or a CUDA device is named twice.
+        UsageError: none, another word, one that is not there, or a CUDA device named twice.
     """
-    devices = tuple(
-        resolve_device(f"cuda:{name}" if name.isdecimal() else name) for name in requested
-    )
+    devices = []
+    for name in requested:
+        match = re.fullmatch(r"(?:cuda:)?(\d+)", name)
+        if name != "cpu" and match is None:
+            raise UsageError(f"--devices {','.join(requested)}: give numbers by commas, as in 0,1")
+        if match is None:
+            devices.append(name)
+            continue
+        option = f"--devices {','.join(requested)}"
+        devices.append(_cuda(int(match[1]), cuda_device_count(), option, "leave --devices out"))
     twice = [name for name in devices if name != "cpu" and devices.count(name) > 1]
     if twice:
         raise UsageError(f"--devices: {twice[0]} is named twice")
-    return devices
+    return tuple(devices)
+
+
+def _cuda(index: int, count: int, option: str, cure: str) -> str:
+    if index >= count:
+        there = f"this machine has {count}, counted from 0" if count else "there is none here"
+        raise UsageError(f"{option}: no CUDA device {index}, {there}; {cure}")
+    return f"cuda:{index}"
 
 
 def cuda_device_count() -> int:

@@ -20,7 +20,7 @@ def test_device_when_word_is_unknown_then_usage_error(word: str) -> None:
 
 
 def test_device_when_index_is_beyond_the_last_then_usage_error() -> None:
-    with pytest.raises(UsageError, match="--device cuda:99: no such CUDA device"):
+    with pytest.raises(UsageError, match="--device cuda:99: no CUDA device"):
         resolve_device("cuda:99")
 
 
@@ -40,5 +40,8 @@ def test_devices_when_numbers_then_cuda_and_none_twice(monkeypatch: pytest.Monke
     assert resolve_devices(["cpu", "cpu"]) == ("cpu", "cpu")
     with pytest.raises(UsageError, match="cuda:1 is named twice"):
         resolve_devices(["1", "cuda:1"])
-    with pytest.raises(UsageError, match="this machine has 2, counted from 0"):
+    with pytest.raises(UsageError, match="--devices 0,2: no CUDA device 2, this machine has 2"):
         resolve_devices(["0", "2"])
+    for names in ([""], ["0", ""], ["auto"], ["balanced", "0"]):
+        with pytest.raises(UsageError, match="give numbers by commas"):
+            resolve_devices(names)
