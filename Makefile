@@ -11,7 +11,7 @@ STAMP := .venv/.set-up
 CONSTRAINTS := .ci/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench bench-quick bench-peers test test-slow test-gpu lint golden picture nano clean \
+.PHONY: help setup run bench bench-quick bench-speakers bench-peers test test-slow test-gpu lint golden picture nano clean \
   ami ami-sdm score-ami ami-mini tedlium earnings21 ls-long mls-long
 
 help: ## this list
@@ -57,6 +57,16 @@ bench: $(STAMP) ## Murmur beside other programs on AUDIO="path …", into bench/
 bench-quick: RECIPE := quick
 bench-quick: $(STAMP) ## the same in a few minutes, not for claims
 	@$(BENCH)
+
+SPEAKER_DATA ?= ../shared/data/ami ../shared/data/long
+
+bench-speakers: $(STAMP) ## errors of speakers beside peers; SPEAKER_DATA="folder …" with NAME.rttm beside NAME.flac
+	@for folder in $(SPEAKER_DATA); do \
+	  audio="$$(for turns in "$$folder"/*.rttm; do sound="$${turns%.rttm}.flac"; [ ! -f "$$sound" ] || printf '%s\n' "$$sound"; done)"; \
+	  if [ -z "$$audio" ]; then echo "skipped $$folder: no NAME.flac with NAME.rttm there" >&2; continue; fi; \
+	  $(BIN)/python -m murmur_cli.bench.peers recipes/bench/speakers.toml --audio $$audio \
+	    -o "bench/speakers-$$(basename "$$folder")" $(if $(PEERS),--peers "$(PEERS)") || exit $$?; \
+	done
 
 bench-peers: ## make .venv-peers with the other programs, which Murmur itself never needs
 	$(PYTHON) -m venv .venv-peers

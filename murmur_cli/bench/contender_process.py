@@ -58,12 +58,14 @@ class JobResult:
         cpu_s: of the whole process.
         peak_bytes: most resident during the job.
         heard: one a recording, in their order.
+        speakers_s: of that, what finding the turns of all recordings took.
     """
 
     wall_s: float
     cpu_s: float
     peak_bytes: int
     heard: tuple[Heard, ...]
+    speakers_s: float = 0.0
 
 
 class ContenderProcess:
@@ -118,6 +120,7 @@ class ContenderProcess:
             cpu_s=answer["cpu_s"],
             peak_bytes=answer["peak_bytes"],
             heard=tuple(_heard(result) for result in answer["results"]),
+            speakers_s=sum(_speakers_s(result) for result in answer["results"]),
         )
 
     def close(self) -> None:
@@ -132,6 +135,12 @@ def _heard(result: dict[str, Any]) -> Heard:
     )
     turns = tuple(Spoken(start_s, end_s, speaker) for start_s, end_s, speaker in result["turns"])
     return Heard(words, turns, result.get("kv", {}))
+
+
+def _speakers_s(result: dict[str, Any]) -> float:
+    """Murmur says how long each stage took, a peer how long its diariser did."""
+    stages: dict[str, float] = result.get("stages_s", {})
+    return float(result.get("speakers_s", stages.get("diarization", 0.0)))
 
 
 def murmur_options(options: dict[str, Any], recipe: Recipe, *, diarize: bool) -> dict[str, Any]:

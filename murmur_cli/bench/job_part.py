@@ -32,6 +32,10 @@ KV = Column("kv_bytes_per_token", "KV kB/token", digits=0, divisor=1e3)
 CPU = Column("cpu_s", "CPU s")
 CPWER = Column("cpwer_percent", "cpWER %", digits=2)
 DER = Column("der_percent", "DER %", digits=2)
+JER = Column("jer_percent", "JER %", digits=2)
+SPEAKER_WORDS = Column("cpwer_minus_wer_percent", "cpWER − WER", digits=2)
+COUNT = Column("speaker_count_error", "speakers off", digits=2)
+SPEAKERS_RTF = Column("speakers_real_time_factor", "speakers' RTF", digits=4)
 
 Say = Callable[[str], None]
 
@@ -61,6 +65,7 @@ class _Runs:
 
     wall_s: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
+    speakers_s: list[float] = field(default_factory=list)
     peak_bytes: int = 0
     heard: tuple[Heard, ...] = ()
     failure: str | None = None
@@ -106,7 +111,13 @@ def measure_jobs(
         f"warm; {part.rounds} round(s) in alternation; {bench.recipe.threads} threads; "
         f"errors with {NORMALISER}."
     )
-    columns = (SPEED, CPU, PEAK, WER, *((CPWER, DER) if diarize else (KV,)))
+    columns = (
+        SPEED,
+        CPU,
+        PEAK,
+        WER,
+        *((CPWER, SPEAKER_WORDS, DER, JER, COUNT, SPEAKERS_RTF) if diarize else (KV,)),
+    )
     return BenchPart(key, title, note, rows, columns, part.baseline), tuple(remarks)
 
 
@@ -131,6 +142,7 @@ def _alternate(
                 continue
             own.wall_s.append(result.wall_s)
             own.cpu_s.append(result.cpu_s)
+            own.speakers_s.append(result.speakers_s)
             own.peak_bytes = max(own.peak_bytes, result.peak_bytes)
             own.heard = result.heard
             bench.say(
@@ -151,6 +163,7 @@ def _row(
         CPU.key: spread_of(runs.cpu_s).median,
         PEAK.key: runs.peak_bytes,
         KV.key: kv_bytes_per_token(runs.heard),
+        SPEAKERS_RTF.key: spread_of(runs.speakers_s).median / seconds if diarize else None,
     }
     figures |= error_figures(audio, runs.heard, diarize=diarize)
     return BenchRow(contender.name, tuple(runs.wall_s), figures, options)
@@ -160,7 +173,8 @@ def error_figures(
     audio: Sequence[BenchAudio], heard: Sequence[Heard], *, diarize: bool
 ) -> dict[str, Figure]:
     """Rates pooled over the recordings that have a reference; None where none has."""
-    words, speakers, times = Errors(), Errors(), Errors()
+    words, speakers, times, jaccard = Errors(), Errors(), Errors(), Errors()
+    counts: list[int] = []
     for one, found in zip(audio, heard, strict=True):
         if one.spoken is not None:
             words += word_errors(one.spoken, found.words)
@@ -169,8 +183,18 @@ def error_figures(
             given = found.words if named else with_speakers(found.words, found.turns)
             speakers += speaker_word_errors(one.spoken, given)
         if diarize and one.turns is not None:
-            times += time_errors(one.turns, found.turns, one.duration_s)
-    return {WER.key: words.percent, CPWER.key: speakers.percent, DER.key: times.percent}
+            errors = time_errors(one.turns, found.turns, one.duration_s)
+            times, jaccard = times + errors.time, jaccard + errors.jaccard
+            counts.append(abs(errors.count))
+    wer, cpwer = words.percent, speakers.percent
+    return {
+        WER.key: wer,
+        CPWER.key: cpwer,
+        SPEAKER_WORDS.key: None if wer is None or cpwer is None else cpwer - wer,
+        DER.key: times.percent,
+        JER.key: jaccard.percent,
+        COUNT.key: sum(counts) / len(counts) if counts else None,
+    }
 
 
 def kv_bytes_per_token(heard: Sequence[Heard]) -> float | None:

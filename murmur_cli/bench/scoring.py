@@ -65,10 +65,22 @@ def speaker_word_errors(reference: Sequence[Spoken], found: Sequence[Spoken]) ->
     return Errors(rate.errors, rate.length)
 
 
-def time_errors(reference: Sequence[Spoken], found: Sequence[Spoken], duration_s: float) -> Errors:
+@dataclass(frozen=True, slots=True)
+class SpeakerTimeErrors:
+    """Of one recording: DER and JER in seconds or speakers that can be pooled, and how far the
+    number of speakers is off, with its sign."""
+
+    time: Errors
+    jaccard: Errors
+    count: int
+
+
+def time_errors(
+    reference: Sequence[Spoken], found: Sequence[Spoken], duration_s: float
+) -> SpeakerTimeErrors:
     """Speaker time missed, invented or confused; no collar, overlaps count (pyannote.metrics)."""
     from pyannote.core import Annotation, Segment, Timeline
-    from pyannote.metrics.diarization import DiarizationErrorRate
+    from pyannote.metrics.diarization import DiarizationErrorRate, JaccardErrorRate
 
     def annotation(turns: Sequence[Spoken]) -> Annotation:
         made = Annotation()
@@ -76,11 +88,18 @@ def time_errors(reference: Sequence[Spoken], found: Sequence[Spoken], duration_s
             made[Segment(turn.start_s, turn.end_s), number] = turn.speaker
         return made
 
+    sides = annotation(reference), annotation(found)
+    whole = Timeline([Segment(0, duration_s)])
     parts = DiarizationErrorRate(collar=0.0, skip_overlap=False).compute_components(
-        annotation(reference), annotation(found), uem=Timeline([Segment(0, duration_s)])
+        *sides, uem=whole
     )
+    jaccard = JaccardErrorRate(collar=0.0, skip_overlap=False).compute_components(*sides, uem=whole)
     wrong = parts["missed detection"] + parts["false alarm"] + parts["confusion"]
-    return Errors(wrong, parts["total"])
+    return SpeakerTimeErrors(
+        Errors(wrong, parts["total"]),
+        Errors(jaccard["speaker error"], jaccard["speaker count"]),
+        len(sides[1].labels()) - len(sides[0].labels()),
+    )
 
 
 def with_speakers(words: Sequence[Spoken], turns: Sequence[Spoken]) -> tuple[Spoken, ...]:

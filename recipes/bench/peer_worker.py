@@ -164,7 +164,9 @@ class PeerWorker:
             for audio in request["audio"]:
                 result: dict[str, Any] = {"words": self._recognise(audio), "turns": []}
                 if self._diarise is not None:
+                    began = time.perf_counter()
                     result["turns"], excluded_s = self._diarise(audio)
+                    result["speakers_s"] = time.perf_counter() - began - excluded_s
                     answer["excluded_s"] += excluded_s
                 answer["results"].append(result)
         answer["peak_bytes"] = peak_bytes()

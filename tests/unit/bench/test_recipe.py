@@ -16,6 +16,7 @@ from murmur_cli.errors import UsageError
 
 FOLDER = Path(__file__).parents[3] / "recipes" / "bench"
 SHIPPED = sorted(FOLDER.glob("*.toml"))
+WHOLE_ONLY = ("speakers",)
 HEAD = 'name = "x"\nmodel = "whisper-base"\nlanguage = "en"\nthreads = 2\n'
 
 
@@ -24,16 +25,14 @@ def test_shipped_recipe_when_read_then_every_part_is_there_and_every_option_is_k
     path: Path,
 ) -> None:
     recipe = read_recipe(path)
-    assert all(getattr(recipe, part) is not None for part in PARTS)
-    assert recipe.engine is not None
-    assert recipe.curve is not None
-    for setting in parse_settings(",".join(recipe.engine.evict), ()):
+    there = [part for part in PARTS if getattr(recipe, part) is not None]
+    assert there == (["whole"] if path.stem in WHOLE_ONLY else list(PARTS))
+    for setting in parse_settings(",".join(recipe.engine.evict), ()) if recipe.engine else ():
         build_policy(setting.policy, setting.options, WHISPER_RATES)
-    for point in recipe.curve.setting:
+    for point in recipe.curve.setting if recipe.curve else ():
         options = {key: option_text(value) for key, value in point.options.items()}
         build_policy(point.evict, options, WHISPER_RATES)
-    for part in (recipe.recogniser, recipe.whole):
-        assert part is not None
+    for part in filter(None, (recipe.recogniser, recipe.whole)):
         names = [contender.name for contender in part.contender]
         assert part.baseline in names
         assert len(set(names)) == len(names)

@@ -40,8 +40,12 @@ def test_time_errors_when_half_a_turn_is_missing_and_one_is_too_long_then_second
     reference = (Spoken(0, 4, "A"), Spoken(4, 6, "B"))
     found = (Spoken(0, 2, "x"), Spoken(4, 7, "y"))
     errors = time_errors(reference, found, 10.0)
-    assert errors.errors == pytest.approx(3.0)
-    assert errors.length == pytest.approx(6.0)
+    assert errors.time.errors == pytest.approx(3.0)
+    assert errors.time.length == pytest.approx(6.0)
+    # A: half of 4 s missed. B: 2 of 3 s. Two speakers, none too many.
+    assert errors.jaccard.errors == pytest.approx(1 / 2 + 1 / 3)
+    assert errors.jaccard.length == 2
+    assert errors.count == 0
 
 
 def test_errors_when_pooled_then_counts_add_up() -> None:
