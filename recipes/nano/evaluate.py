@@ -21,7 +21,7 @@ from nano.family import CHECKPOINT, Nano
 from nano.language import FRAMES_PER_S, MAX_FRAMES
 from nano.train import LOG
 
-LENGTHS = {150: 40, 450: 20, 1000: 10, MAX_FRAMES: 8}
+LENGTHS = {150: 20, 450: 10, 1000: 6, MAX_FRAMES: 4}
 """Frames of a meeting -> how many meetings."""
 
 HEAD_MEETINGS = 2

@@ -106,7 +106,7 @@ class Nano(SpeechLlm):
 
     @property
     def probe_heads(self) -> tuple[tuple[int, int], ...]:
-        """The heads that follow the audio in the committed checkpoint; see README."""
+        """None yet: which heads follow the audio is measured on trained weights, see README."""
         return PROBE_HEADS
 
     @property

@@ -1,7 +1,7 @@
 """Muon: momentum whose matrix is made orthogonal before it is applied.
 
-Of the optimizers that were tried here it needs the fewest steps. torch's own works in bfloat16,
-which a CPU without it emulates fifteen times slower.
+torch's own works in bfloat16, which a CPU without it emulates: 2.1 s a step of this model against
+0.14 s in float32.
 
 Source: Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024, with the
 scale of Liu et al., arXiv 2502.16982 (an update as large as AdamW's).
