@@ -100,9 +100,10 @@ def test_transcribe_when_each_has_a_channel_with_bleed_then_nothing_is_said_twic
     said = {1: "", 2: ""}
     for segment in document["segments"]:
         said[channel[segment["speaker"]]] += segment["text"].lower() + " "
-    assert "diane in new jersey" in said[1]
-    assert "sheila in texas" in said[2]
-    assert "sheila" not in said[1]
-    assert "diane" not in said[2]
+    # Each names the place where they are; how a name is spelt is the recogniser's affair.
+    assert "new jersey" in said[1]
+    assert "texas" in said[2]
+    assert "texas" not in said[1]
+    assert "new jersey" not in said[2]
     # What both say at once is cut out here, so there are fewer words than in the sample.
     assert 0.7 * WORDS < sum(len(text.split()) for text in said.values()) < 1.1 * WORDS

@@ -17,6 +17,7 @@ from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.types import SampleSpan
 
 ENTRIES = 1500
@@ -103,13 +104,21 @@ class SpokenScript:
     def greedy_steps(self) -> None:
         return None
 
-    def planned_bytes(self, slots: int, own_entries: int) -> int:
+    def planned_bytes(
+        self, slots: int, own_entries: int, retrieval: RetrievalRule | None = None
+    ) -> int:
         return slots * own_entries
 
     def free_bytes(self) -> int | None:
         return None
 
-    def open(self, slots: int, own_entries: int, bound: OutputBound | None) -> None:
+    def open(
+        self,
+        slots: int,
+        own_entries: int,
+        bound: OutputBound | None,
+        retrieval: RetrievalRule | None = None,
+    ) -> None:
         self._rows = {}
 
     def close(self) -> None:
