@@ -73,6 +73,7 @@ def lines(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "runs.jsonl").read_text("utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_sweep_when_run_in_processes_then_memory_and_stages_are_theirs(
     call, talk: Path, tmp_path: Path
 ) -> None:

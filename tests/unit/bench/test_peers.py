@@ -60,6 +60,7 @@ def job(baseline: str) -> JobPart:
     )
 
 
+@pytest.mark.slow
 def test_recipe_when_there_are_no_peers_then_their_rows_say_so(model: str, talk: Path) -> None:
     recipe = Recipe(
         "own", model, "en", 1, recogniser=job("ours"), scaling=ScalingPart(0.9, 0.0, [2])
@@ -82,6 +83,7 @@ def test_recipe_when_there_are_no_peers_then_their_rows_say_so(model: str, talk:
     assert said
 
 
+@pytest.mark.slow
 def test_recipe_when_a_peer_answers_then_its_errors_stand_beside_ours(
     model: str, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,7 +109,8 @@ def test_document_when_full_then_holds_words_chunks_and_stitching():
     assert chunk["rejected"] == [
         {"start_s": 8.0, "end_s": 9.0, "text": "Thanks for watching.", "reason": "no speech"}
     ]
-    assert made["speakers"] == [{"speaker": "SPEAKER_00", "speech_s": 1.0, "turns": 1, "words": 2}]
+    speaker = {"speaker": "SPEAKER_00", "speech_s": 1.0, "turns": 1, "words": 2, "channel": None}
+    assert made["speakers"] == [speaker]
     assert made["stitching"][0]["margin"] == 0.66
 
 
@@ -166,7 +167,7 @@ def test_render_when_only_timings_differ_then_only_they_differ():
 def test_render_when_rendered_twice_then_same_bytes_and_keys_in_order():
     text = json_document.render(_full())
     assert text == json_document.render(_full())
-    assert text.startswith('{\n "schema_version": "1.2",\n "session_id": "talk",')
+    assert text.startswith('{\n "schema_version": "1.3",\n "session_id": "talk",')
     assert text.endswith("}\n")
 
 
