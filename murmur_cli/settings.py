@@ -6,10 +6,13 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from murmur_cli.errors import UsageError
 from murmur_cli.types import ChannelMode, SpeakerHints
 from murmur_cli.types.audio_kind import ChunkCurve
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 DEFAULT_FORMATS = ("rttm", "srt", "json")
 DEFAULT_CHUNK_S = 300.0
@@ -162,10 +165,7 @@ def parse_channels(text: str) -> ChannelMode:
     Raises:
         UsageError: there is none.
     """
-    try:
-        return ChannelMode(text)
-    except ValueError:
-        raise UsageError(f"--channels {text}: known are {', '.join(ChannelMode)}") from None
+    return _named(ChannelMode, "--channels", text)
 
 
 def parse_diarizer(text: str) -> DiarizerKind:
@@ -174,10 +174,7 @@ def parse_diarizer(text: str) -> DiarizerKind:
     Raises:
         UsageError: there is none.
     """
-    try:
-        return DiarizerKind(text)
-    except ValueError:
-        raise UsageError(f"--diarizer {text}: known are {', '.join(DiarizerKind)}") from None
+    return _named(DiarizerKind, "--diarizer", text)
 
 
 def parse_precision(text: str) -> Precision:
@@ -186,10 +183,14 @@ def parse_precision(text: str) -> Precision:
     Raises:
         UsageError: there is none.
     """
+    return _named(Precision, "--precision", text)
+
+
+def _named(kind: type[Choice], option: str, text: str) -> Choice:
     try:
-        return Precision(text)
+        return kind(text)
     except ValueError:
-        raise UsageError(f"--precision {text}: known are {', '.join(Precision)}") from None
+        raise UsageError(f"{option} {text}: known are {', '.join(kind)}") from None
 
 
 def check_hints(hints: SpeakerHints) -> None:

@@ -12,12 +12,19 @@ from murmur_cli.commands.progress_display import ProgressDisplay
 from murmur_cli.commands.recording_run import run_recordings
 from murmur_cli.commands.report import Detail
 from murmur_cli.commands.speaker_options import (
-    INPUT,
+    OUTPUT,
     SPEAKERS,
+    AllowPartialOption,
     ChannelsOption,
     DiarizerOption,
     EnrollOption,
     EnrollThresholdOption,
+    MaxSpeakersOption,
+    MinSpeakersOption,
+    OutputOption,
+    RecursiveOption,
+    SpeakersOption,
+    TrackOption,
     chunk_seconds,
     enrolment_of,
     output_place,
@@ -36,23 +43,15 @@ from murmur_cli.types import ChannelMode, SpeakerHints
 WORDLESS_FORMATS = ("rttm", "json")
 """Formats that say something without words."""
 
-OUTPUT = "Output"
-
 
 def diarize_command(
     audio: Annotated[
         list[Path], typer.Argument(help="Recordings and folders of recordings.", show_default=False)
     ],
     diarizer: DiarizerOption = DiarizerKind.EMBEDDED.value,
-    speakers: Annotated[
-        int | None, typer.Option(help="Exact number of speakers.", rich_help_panel=SPEAKERS)
-    ] = None,
-    min_speakers: Annotated[
-        int | None, typer.Option(help="At least this many speakers.", rich_help_panel=SPEAKERS)
-    ] = None,
-    max_speakers: Annotated[
-        int | None, typer.Option(help="At most this many speakers.", rich_help_panel=SPEAKERS)
-    ] = None,
+    speakers: SpeakersOption = None,
+    min_speakers: MinSpeakersOption = None,
+    max_speakers: MaxSpeakersOption = None,
     enroll: EnrollOption = None,
     enroll_threshold: EnrollThresholdOption = DEFAULT_ENROLL_THRESHOLD,
     exclusive: Annotated[
@@ -76,33 +75,11 @@ def diarize_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Folder for the results, '-' for standard output; default beside each input.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    output: OutputOption = None,
     channels: ChannelsOption = ChannelMode.AUTO.value,
-    recursive: Annotated[
-        bool,
-        typer.Option("--recursive", "-r", help="Search deeply.", rich_help_panel=INPUT),
-    ] = False,
-    track: Annotated[
-        int | None,
-        typer.Option(min=0, help="Audio track of a video, from 0.", rich_help_panel=INPUT),
-    ] = None,
-    allow_partial: Annotated[
-        bool,
-        typer.Option(
-            "--allow-partial",
-            help="A truncated file does not count as failed.",
-            rich_help_panel=INPUT,
-        ),
-    ] = False,
+    recursive: RecursiveOption = False,
+    track: TrackOption = None,
+    allow_partial: AllowPartialOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and warnings only.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what was chosen.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Tracebacks of failures.")] = False,

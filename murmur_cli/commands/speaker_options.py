@@ -14,7 +14,7 @@ from murmur_cli.settings import FULL_CHUNK_S
 if TYPE_CHECKING:
     from murmur_cli.enrolment.request import EnrolRequest
 
-INPUT, SPEAKERS = "Input", "Speakers"
+INPUT, SPEAKERS, OUTPUT = "Input", "Speakers", "Output"
 STDOUT = "-"
 
 EnrollOption = Annotated[
@@ -45,6 +45,40 @@ ChannelsOption = Annotated[
     str,
     typer.Option(
         help="mix, split (each channel has its own people) or auto (what they hold decides).",
+        rich_help_panel=INPUT,
+    ),
+]
+
+SpeakersOption = Annotated[
+    int | None, typer.Option(help="Exact number of speakers.", rich_help_panel=SPEAKERS)
+]
+MinSpeakersOption = Annotated[
+    int | None, typer.Option(help="At least this many speakers.", rich_help_panel=SPEAKERS)
+]
+MaxSpeakersOption = Annotated[
+    int | None, typer.Option(help="At most this many speakers.", rich_help_panel=SPEAKERS)
+]
+OutputOption = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Folder for the results, '-' for standard output; default beside each input.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+RecursiveOption = Annotated[
+    bool, typer.Option("--recursive", "-r", help="Search deeply.", rich_help_panel=INPUT)
+]
+TrackOption = Annotated[
+    int | None, typer.Option(min=0, help="Audio track of a video, from 0.", rich_help_panel=INPUT)
+]
+AllowPartialOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-partial",
+        help="A truncated file does not count as failed.",
         rich_help_panel=INPUT,
     ),
 ]

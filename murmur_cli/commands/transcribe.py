@@ -14,12 +14,19 @@ from murmur_cli.commands.recipe_option import RecipeOption, curves_for_auto
 from murmur_cli.commands.recording_run import run_recordings
 from murmur_cli.commands.report import Detail
 from murmur_cli.commands.speaker_options import (
-    INPUT,
+    OUTPUT,
     SPEAKERS,
+    AllowPartialOption,
     ChannelsOption,
     DiarizerOption,
     EnrollOption,
     EnrollThresholdOption,
+    MaxSpeakersOption,
+    MinSpeakersOption,
+    OutputOption,
+    RecursiveOption,
+    SpeakersOption,
+    TrackOption,
     chunk_seconds,
     enrolment_of,
     output_place,
@@ -40,7 +47,7 @@ from murmur_cli.settings import (
 )
 from murmur_cli.types import ChannelMode, SpeakerHints
 
-MODEL, OUTPUT = "Recognition", "Output"
+MODEL = "Recognition"
 
 
 def transcribe_command(
@@ -131,15 +138,9 @@ def transcribe_command(
         typer.Option("--diarize/--no-diarize", help="Find speakers.", rich_help_panel=SPEAKERS),
     ] = True,
     diarizer: DiarizerOption = DiarizerKind.EMBEDDED.value,
-    speakers: Annotated[
-        int | None, typer.Option(help="Exact number of speakers.", rich_help_panel=SPEAKERS)
-    ] = None,
-    min_speakers: Annotated[
-        int | None, typer.Option(help="At least this many speakers.", rich_help_panel=SPEAKERS)
-    ] = None,
-    max_speakers: Annotated[
-        int | None, typer.Option(help="At most this many speakers.", rich_help_panel=SPEAKERS)
-    ] = None,
+    speakers: SpeakersOption = None,
+    min_speakers: MinSpeakersOption = None,
+    max_speakers: MaxSpeakersOption = None,
     enroll: EnrollOption = None,
     enroll_threshold: EnrollThresholdOption = DEFAULT_ENROLL_THRESHOLD,
     channels: ChannelsOption = ChannelMode.AUTO.value,
@@ -154,36 +155,14 @@ def transcribe_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Folder for the results, '-' for standard output; default beside each input.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    output: OutputOption = None,
     show: Annotated[
         bool,
         typer.Option(help="Print the transcript on standard output.", rich_help_panel=OUTPUT),
     ] = False,
-    recursive: Annotated[
-        bool,
-        typer.Option("--recursive", "-r", help="Search deeply.", rich_help_panel=INPUT),
-    ] = False,
-    track: Annotated[
-        int | None,
-        typer.Option(min=0, help="Audio track of a video, from 0.", rich_help_panel=INPUT),
-    ] = None,
-    allow_partial: Annotated[
-        bool,
-        typer.Option(
-            "--allow-partial",
-            help="A truncated file does not count as failed.",
-            rich_help_panel=INPUT,
-        ),
-    ] = False,
+    recursive: RecursiveOption = False,
+    track: TrackOption = None,
+    allow_partial: AllowPartialOption = False,
     recipe: RecipeOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and warnings only.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what was chosen.")] = False,
