@@ -10,11 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from murmur_cli.bench.bench_audio import Spoken
+from murmur_cli.scoring.counts import WordCounts
+from murmur_cli.scoring.edit_distance import edits
+from murmur_cli.scoring.meeteval_log import quiet_meeteval
+from murmur_cli.scoring.settings import ScoreSettings
+from murmur_cli.scoring.speaker_pairing import MEETEVAL_MOST_SPEAKERS, cp_score
+from murmur_cli.scoring.streams import SpokenWords, Stream, by_speaker
+from murmur_cli.scoring.time_errors import score_times
+from murmur_cli.types import SpeakerTurn, TimeSpan
 
 FILLERS = ("uh", "um", "mm", "hmm", "mhm", "ah", "oh", "eh", "er", "erm", "huh")
-MOST_SPEAKERS = 20
-"""More than these MeetEval refuses."""
-
 NORMALISER = "lower case, punctuation and fillers removed"
 
 _MARKS = re.compile(r"[^\w\s']")
@@ -44,25 +49,21 @@ def normalised(text: str) -> str:
 
 
 def word_errors(reference: Sequence[Spoken], found: Sequence[Spoken]) -> Errors:
-    """Edit distance of all words in order of time, whoever says them (MeetEval)."""
-    from meeteval.wer.wer.siso import siso_word_error_rate
-
-    rate = siso_word_error_rate(_stream(reference), _stream(found))
-    return Errors(rate.errors, rate.length)
+    """Edit distance of all words in order of time, whoever says them."""
+    return _word_errors(edits(_stream(reference), _stream(found)))
 
 
 def speaker_word_errors(reference: Sequence[Spoken], found: Sequence[Spoken]) -> Errors:
-    """Edit distance of each speaker's words under the best pairing of speakers (MeetEval).
+    """Edit distance of each speaker's words under the best pairing of speakers.
 
-    Not counted (no errors of no words) with more speakers than MeetEval takes.
+    Not counted (no errors of no words) with more speakers than MeetEval takes, so that all rows
+    of a table are paired in one way.
     """
-    from meeteval.wer.wer.cp import cp_word_error_rate
-
-    streams, found_streams = _streams(reference), _streams(found)
-    if max(len(streams), len(found_streams)) > MOST_SPEAKERS:
+    streams = _stream(reference), _stream(found)
+    if max(len(by_speaker(stream)) for stream in streams) > MEETEVAL_MOST_SPEAKERS:
         return Errors()
-    rate = cp_word_error_rate(streams, found_streams, reference_sort=False, hypothesis_sort=False)
-    return Errors(rate.errors, rate.length)
+    with quiet_meeteval():
+        return _word_errors(cp_score(*streams).counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +79,15 @@ class SpeakerTimeErrors:
 def time_errors(
     reference: Sequence[Spoken], found: Sequence[Spoken], duration_s: float
 ) -> SpeakerTimeErrors:
-    """Speaker time missed, invented or confused; no collar, overlaps count (pyannote.metrics)."""
-    from pyannote.core import Annotation, Segment, Timeline
-    from pyannote.metrics.diarization import DiarizationErrorRate, JaccardErrorRate
-
-    def annotation(turns: Sequence[Spoken]) -> Annotation:
-        made = Annotation()
-        for number, turn in enumerate(turns):
-            made[Segment(turn.start_s, turn.end_s), number] = turn.speaker
-        return made
-
-    sides = annotation(reference), annotation(found)
-    whole = Timeline([Segment(0, duration_s)])
-    parts = DiarizationErrorRate(collar=0.0, skip_overlap=False).compute_components(
-        *sides, uem=whole
-    )
-    jaccard = JaccardErrorRate(collar=0.0, skip_overlap=False).compute_components(*sides, uem=whole)
-    wrong = parts["missed detection"] + parts["false alarm"] + parts["confusion"]
+    """Speaker time missed, invented or confused from 0 to `duration_s`; no collar, overlaps
+    count."""
+    sides = _turns(reference), _turns(found)
+    score = score_times(*sides, [TimeSpan(0.0, duration_s)], ScoreSettings())
+    here, there = ({turn.speaker for turn in turns} for turns in sides)
     return SpeakerTimeErrors(
-        Errors(wrong, parts["total"]),
-        Errors(jaccard["speaker error"], jaccard["speaker count"]),
-        len(sides[1].labels()) - len(sides[0].labels()),
+        Errors(score.diarization.errors_s, score.diarization.total_s),
+        Errors(score.jaccard.errors, score.jaccard.speakers),
+        len(there) - len(here),
     )
 
 
@@ -123,13 +112,23 @@ def with_speakers(words: Sequence[Spoken], turns: Sequence[Spoken]) -> tuple[Spo
     )
 
 
-def _stream(spoken: Sequence[Spoken]) -> str:
-    ordered = sorted(spoken, key=lambda one: one.start_s)
-    return " ".join(filter(None, (normalised(one.text) for one in ordered)))
+def _word_errors(counts: WordCounts) -> Errors:
+    return Errors(counts.errors, counts.length)
 
 
-def _streams(spoken: Sequence[Spoken]) -> dict[str, str]:
-    speakers = dict.fromkeys(one.speaker for one in spoken)
-    return {
-        speaker: _stream([one for one in spoken if one.speaker == speaker]) for speaker in speakers
-    }
+def _stream(spoken: Sequence[Spoken]) -> Stream:
+    """What has words after normalisation, in order of start."""
+    found = [
+        SpokenWords(_span(one), one.speaker, words)
+        for one in spoken
+        if (words := tuple(normalised(one.text).split()))
+    ]
+    return tuple(sorted(found, key=lambda one: one.span.start_s))
+
+
+def _turns(spoken: Sequence[Spoken]) -> list[SpeakerTurn]:
+    return [SpeakerTurn(_span(one), one.speaker) for one in spoken]
+
+
+def _span(spoken: Spoken) -> TimeSpan:
+    return TimeSpan(spoken.start_s, max(spoken.start_s, spoken.end_s))
