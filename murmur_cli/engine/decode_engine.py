@@ -20,6 +20,7 @@ from murmur_cli.engine.sampler import sample
 from murmur_cli.engine.scheduler import Scheduler
 from murmur_cli.engine.shared_time import SharedTime
 from murmur_cli.engine.slot_memory import SlotMemory
+from murmur_cli.engine.speech_peaks import StepPeaks
 
 Result = TypeVar("Result")
 
@@ -205,7 +206,7 @@ class DecodeEngine:
         read = output.speech_read or (None,) * len(rows)
         for row, step_row, entries in zip(rows, step_rows, read, strict=True):
             row.count(step_row, self._adapter.entry_bytes, entries)
-        self._follow(rows, output.attention)
+        self._follow(rows, output.attention, output.peaks)
         self._take(rows, output.logits)
 
     def _needs_no_host(self, rows: list[Row]) -> bool:
@@ -224,6 +225,7 @@ class DecodeEngine:
             for at, (row, step_row) in enumerate(zip(rows, step_rows, strict=True)):
                 if self._rows.get(row.slot) is row:
                     row.count(step_row, self._adapter.entry_bytes)
+                    row.look(chosen.peaks[number] if chosen.peaks else None, at)
                     self._accept(row, chosen.tokens[number][at], chosen.logprobs[number][at])
 
     def _admit(self) -> None:
@@ -247,7 +249,7 @@ class DecodeEngine:
             self._time.charge([row.queued.arrival for row in rows])
             for row, probability in zip(members, output.no_speech_probability, strict=True):
                 row.no_speech_probability = probability
-            self._follow(members, output.attention)
+            self._follow(members, output.attention, output.peaks)
             self._take(members, output.logits)
 
     def _load(self, rows: list[Row]) -> list[Row]:
@@ -295,8 +297,12 @@ class DecodeEngine:
     def _active(self) -> list[int]:
         return [row.queued.arrival for row in self._rows.values()]
 
-    def _follow(self, rows: list[Row], attention: torch.Tensor | None) -> None:
+    def _follow(
+        self, rows: list[Row], attention: torch.Tensor | None, peaks: StepPeaks | None
+    ) -> None:
         """Note where rows attend; bring their focus up to date if the policy asks for it."""
+        for index, row in enumerate(rows):
+            row.look(peaks, index)
         if attention is not None:
             for index, row in enumerate(rows):
                 row.attention.append(attention[index].half())

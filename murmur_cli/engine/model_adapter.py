@@ -15,6 +15,7 @@ import torch
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.regions import Selection
+from murmur_cli.engine.speech_peaks import StepPeaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,13 @@ class PrefillOutput:
     """logits: (rows, vocabulary) float32 after the prompt; one no-speech value per row.
 
     attention: probe heads' probabilities of the last prompt position, float32
-    (rows, heads, speech entries), None without probes.
+    (rows, heads, speech entries), None without probes. peaks: of watched heads at that position.
     """
 
     logits: torch.Tensor
     no_speech_probability: tuple[float | None, ...]
     attention: torch.Tensor | None
+    peaks: StepPeaks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +68,25 @@ class StepOutput:
     """logits: (rows, vocabulary) float32. attention: like PrefillOutput's, zeros where unread.
 
     speech_read: speech entries that each row read, mean over layers and KV heads; None for a row
-    (or all) whose selection says so itself.
+    (or all) whose selection says so itself. peaks: of watched heads, None where none is.
     """
 
     logits: torch.Tensor
     attention: torch.Tensor | None
     speech_read: tuple[float | None, ...] | None = None
+    peaks: StepPeaks | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenTokens:
-    """Token and log-probability (natural logarithm) of each row, for each of several steps."""
+    """Token and log-probability (natural logarithm) of each row, for each of several steps.
+
+    peaks: of watched heads in each step, None where none is.
+    """
 
     tokens: list[list[int]]
     logprobs: list[list[float]]
+    peaks: list[StepPeaks] | None = None
 
 
 class GreedySteps(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from murmur_cli.engine.speech_peaks import PeakTrace
 from murmur_cli.types import KvUsage
 
 
@@ -101,6 +102,7 @@ class Finished:
         no_speech_probability: what the model says before its first token, None if it says
             nothing.
         wall_s: this request's share of the engine's time.
+        peaks: where the adapter's watched heads looked for each token, None where none was.
     """
 
     request: Request
@@ -112,6 +114,7 @@ class Finished:
     attention: npt.NDArray[np.float16] | None
     no_speech_probability: float | None
     wall_s: float = 0.0
+    peaks: PeakTrace | None = None
 
 
 @dataclass(frozen=True, slots=True)

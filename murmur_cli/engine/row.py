@@ -14,12 +14,13 @@ from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.regions import RowView, count_entries
 from murmur_cli.engine.request import Finished, Loop, Request, StopReason
 from murmur_cli.engine.scheduler import Queued
+from murmur_cli.engine.speech_peaks import Heads, PeakTrace, StepPeaks, peak_trace
 from murmur_cli.types import KvUsage
 
 
 @dataclass(slots=True)
 class Row:
-    """What is known of the request so far; `attention` has an item for each step."""
+    """What is known of the request so far; `attention` and `peaks` have an item for each step."""
 
     slot: int
     queued: Queued
@@ -30,6 +31,7 @@ class Row:
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     attention: list[torch.Tensor] = field(default_factory=list)
+    peaks: list[tuple[Heads, torch.Tensor]] = field(default_factory=list)
     kv: KvUsage = field(default_factory=KvUsage)
     focus: AttentionFocus = field(default_factory=AttentionFocus)
 
@@ -80,6 +82,11 @@ class Row:
             bytes_read=speech * entry.speech + output * entry.output,
         )
 
+    def look(self, peaks: StepPeaks | None, index: int) -> None:
+        """Note where the watched heads look; `index` is the row's in the step."""
+        if peaks is not None:
+            self.peaks.append((peaks.heads, peaks.numbers[index]))
+
     def finish(self, stop: StopReason, loop: Loop | None, wall_s: float) -> Finished:
         """The row's result."""
         attention = None
@@ -97,7 +104,13 @@ class Row:
             attention=attention,
             no_speech_probability=self.no_speech_probability,
             wall_s=wall_s,
+            peaks=self._peak_trace(),
         )
+
+    def _peak_trace(self) -> PeakTrace | None:
+        """Of the output's tokens; None unless every one of them was watched."""
+        watched = self.peaks[: len(self.tokens)]
+        return peak_trace(watched) if len(watched) == len(self.tokens) else None
 
 
 def begin_row(slot: int, queued: Queued, watch: LoopWatch) -> Row:

@@ -18,6 +18,7 @@ from murmur_cli.asr.speech_llm.layer_caches import LayerCaches
 from murmur_cli.asr.speech_llm.row_layout import RowLayout
 from murmur_cli.engine.attention import StepRanges, attend, step_ranges
 from murmur_cli.engine.retrieval_step import RetrievalStep
+from murmur_cli.engine.speech_peaks import speech_peaks
 from murmur_cli.engine.speech_index import Observed, SpeechRows
 
 ARENA_ATTENTION = "murmur_arena"
@@ -30,6 +31,8 @@ OBSERVED_BLOCK = 64
 
 ProbeHeads = dict[int, tuple[int, ...]]
 """layer -> query heads whose probabilities over the speech are wanted."""
+
+NO_HEADS: ProbeHeads = {}
 
 
 class ArenaPass(Protocol):
@@ -87,15 +90,19 @@ class PromptPass:
         row: SpeechRows,
         probes: ProbeHeads,
         indexed_suffix: int | None = None,
+        watched: ProbeHeads = NO_HEADS,
     ) -> None:
         self._caches = caches
         self._row = row
         (self._slot,) = row.slots
         self._speech = (row.starts[0], row.starts[0] + row.lengths[0])
         self._probes = probes
+        self._watched = watched
         self._suffix = indexed_suffix
         self.seen: list[torch.Tensor] = []
         """Probabilities of the last token over the speech, (probe heads, speech entries)."""
+        self.peaks: list[torch.Tensor] = []
+        """Of the watched heads of a layer at the last token, (1, heads, NUMBERS)."""
 
     def attend(
         self,
@@ -114,6 +121,10 @@ class PromptPass:
             )
         if layer in self._probes:
             self.seen.append(self._probe(self._probes[layer], query, keys, scale))
+        if layer in self._watched:
+            seen = self._probe(self._watched[layer], query, keys, scale)[None]
+            first = torch.zeros(1, dtype=torch.long, device=seen.device)
+            self.peaks.append(speech_peaks(seen, first, first + seen.shape[2]))
         if self._suffix is not None and window is None:
             self._show(layer, self._suffix, query, keys, scale)
         return _causal(query, keys, values, scale, window).transpose(1, 2)
@@ -163,16 +174,21 @@ class StepPass:
         slots: torch.Tensor,
         places: torch.Tensor,
         probes: ProbeHeads,
+        watched: ProbeHeads = NO_HEADS,
     ) -> None:
         self._caches = caches
         self._layouts = layouts
         self._slots = slots
         self._places = places
         self._probes = probes
+        self._watched = watched
         self._steps: dict[int | None, StepRanges] = {}
         self._retrievals: dict[torch.device, RetrievalStep] = {}
+        self._spans: dict[torch.device, tuple[torch.Tensor, torch.Tensor]] = {}
         self.seen: list[torch.Tensor] = []
         """Probabilities over the slot, (rows, probe heads of a layer, capacity)."""
+        self.peaks: list[torch.Tensor] = []
+        """Of the watched heads of a layer, (rows, heads, NUMBERS)."""
 
     def attend(
         self,
@@ -190,7 +206,9 @@ class StepPass:
             # Layers of a model that is larger than one device lie on several.
             slots, places = self._slots.to(keys.device), self._places.to(keys.device)
             place.arena.write_entries(place.index, slots, places, keys[:, :, 0], values[:, :, 0])
-        of_token, heads = query[:, :, 0].contiguous(), self._probes.get(layer, ())
+        of_token = query[:, :, 0].contiguous()
+        probes, watched = self._probes.get(layer, ()), self._watched.get(layer, ())
+        heads = tuple(dict.fromkeys((*probes, *watched)))
         retrieval = self._retrieval(place.arena.shape.device) if window is None else None
         if retrieval is not None and place.speech is not None:
             mixed, seen = retrieval.attend(
@@ -200,9 +218,25 @@ class StepPass:
             mixed, seen = attend(
                 of_token, place.keys, place.values, self._step(window), scale, heads
             )
-        if seen is not None:
-            self.seen.append(seen)
+        if probes and seen is not None:
+            self.seen.append(seen[:, [heads.index(head) for head in probes]])
+        if watched and seen is not None:
+            of_watched = seen[:, [heads.index(head) for head in watched]]
+            self.peaks.append(speech_peaks(of_watched, *self._span(seen.device)))
         return mixed[:, None]
+
+    def _span(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+        """First entry of each row's speech, and the one after its last."""
+        if device not in self._spans:
+            edges = torch.tensor(
+                [
+                    (layout.speech_start, layout.speech_start + layout.row.speech_entries)
+                    for layout in self._layouts
+                ],
+                device=device,
+            )
+            self._spans[device] = (edges[:, 0], edges[:, 1])
+        return self._spans[device]
 
     def speech_read(self) -> tuple[float | None, ...] | None:
         """Entries that each row read of its speech where an index chose; None: nowhere."""

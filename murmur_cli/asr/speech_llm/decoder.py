@@ -11,12 +11,14 @@ import torch
 from murmur_cli.asr.speech_llm.arena_attention import (
     ARENA_ATTENTION,
     ArenaPass,
+    ProbeHeads,
     PromptPass,
     StepPass,
     register_arena_attention,
 )
 from murmur_cli.asr.speech_llm.device_step import DeviceSteps
 from murmur_cli.asr.speech_llm.family import SpeechLlm
+from murmur_cli.asr.speech_llm.head_watch import HeadWatch
 from murmur_cli.asr.speech_llm.layer_caches import (
     LayerCaches,
     bytes_per_entry,
@@ -30,6 +32,7 @@ from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutpu
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.speech_index import SpeechRows
+from murmur_cli.engine.speech_peaks import Heads, StepPeaks
 from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import Samples, SampleSource, SampleSpan
 
@@ -72,10 +75,17 @@ class SpeechLlmDecoder:
         max_audio_s: longest audio of one request; the arena is planned for it.
         steps_ahead: greedy steps that run without the host between them; None chooses by the
             device. On a CPU they would compute rows that nobody has asked for.
+        watch: whether it is recorded where heads look that follow the audio, for times of words;
+            None: only where no steps run ahead, whose graphs it would make larger.
     """
 
     def __init__(
-        self, family: SpeechLlm, max_audio_s: float, *, steps_ahead: int | None = None
+        self,
+        family: SpeechLlm,
+        max_audio_s: float,
+        *,
+        steps_ahead: int | None = None,
+        watch: bool | None = False,
     ) -> None:
         register_arena_attention()
         family.text_model.set_attn_implementation(ARENA_ATTENTION)
@@ -84,9 +94,7 @@ class SpeechLlmDecoder:
         weight = family.model.get_input_embeddings().weight
         self._dtype: torch.dtype = weight.dtype
         self._device: torch.device = weight.device
-        self._probes: dict[int, tuple[int, ...]] = {}
-        for layer, head in family.probe_heads:
-            self._probes[layer] = (*self._probes.get(layer, ()), head)
+        self._probes = _by_layer(family.probe_heads)
         rate = family.traits.sample_rate_hz
         self._max_speech = family.speech_entries(round(max_audio_s * rate) + 1)
         self._bound: OutputBound | None = None
@@ -96,6 +104,10 @@ class SpeechLlmDecoder:
         by_device = STEPS_AHEAD if self._device.type == "cuda" else 1
         self._steps_ahead = by_device if steps_ahead is None else steps_ahead
         self._greedy: DeviceSteps | None = None
+        self._watch: HeadWatch | None = None
+        if watch or (watch is None and self._steps_ahead == 1):
+            heads = int(family.text_config.num_attention_heads)
+            self._watch = HeadWatch(family.probe_heads, family.layers, heads)
 
     @property
     def end_tokens(self) -> frozenset[int]:
@@ -176,7 +188,8 @@ class SpeechLlmDecoder:
         on_one_device = set(self._family.layer_devices) == {self._device}
         if self._steps_ahead > 1 and not self._probes and on_one_device:
             self._greedy = DeviceSteps(
-                self._family, self._caches, self._device, bound, self._steps_ahead
+                *(self._family, self._caches, self._device, bound, self._steps_ahead),
+                watch=self._watch,
             )
 
     @property
@@ -215,7 +228,8 @@ class SpeechLlmDecoder:
         suffixes: Sequence[tuple[int, ...]],
     ) -> PrefillOutput:
         """Read prompt, speech and suffix, one row after the other: each fills the processor."""
-        logits, seen = [], []
+        logits, seen, peaks = [], [], []
+        watched = _by_layer(self._watched)
         for slot, prompt, suffix in zip(slots, prompts, suffixes, strict=True):
             entries = self._speech[slot].shape[0]
             ids = torch.tensor(
@@ -228,7 +242,9 @@ class SpeechLlmDecoder:
             served = self._is_indexed(entries)
             if served:
                 self._opened.begin(rows)
-            run = PromptPass(self._opened, rows, self._probes, len(suffix) if served else None)
+            run = PromptPass(
+                self._opened, rows, self._probes, len(suffix) if served else None, watched
+            )
             positions = torch.arange(len(ids), device=self._device)
             hidden = self._run(run, ids[None], embedded[None], positions[None])
             logits.append(self._family.logits(hidden[:, -1]))
@@ -236,8 +252,14 @@ class SpeechLlmDecoder:
                 self._opened.settle(rows)
             if run.seen:
                 seen.append(_padded(torch.cat(run.seen), self._max_speech))
+            if run.peaks:
+                peaks.append(self._peaks(run.peaks).numbers)
+        begun = StepPeaks(self._watched, torch.cat(peaks)) if peaks else None
+        if self._watch is not None and begun is not None:
+            for number, slot in enumerate(slots):
+                self._watch.begin(slot, begun.numbers[number])
         return PrefillOutput(
-            torch.cat(logits), (None,) * len(slots), torch.stack(seen) if seen else None
+            torch.cat(logits), (None,) * len(slots), torch.stack(seen) if seen else None, begun
         )
 
     @torch.inference_mode()
@@ -255,18 +277,42 @@ class SpeechLlmDecoder:
             device=self._device,
         )
         ids, positions, slots, places = packed.unbind(0)
-        run = StepPass(self._opened, layouts, slots, places, self._probes)
+        self._note_said(rows)
+        watched = _by_layer(self._watched)
+        run = StepPass(self._opened, layouts, slots, places, self._probes, watched)
         embedded = self._family.embed(ids)
         hidden = self._run(run, ids[:, None], embedded[:, None], positions[:, None])
+        peaks = self._peaks(run.peaks) if run.peaks else None
+        if self._watch is not None and peaks is not None:
+            for number, row in enumerate(rows):
+                self._watch.look(row.slot, peaks.numbers[number])
         return StepOutput(
             self._family.logits(hidden[:, 0]),
             self._speech_part(run.seen, layouts),
             run.speech_read(),
+            peaks,
         )
+
+    @property
+    def _watched(self) -> Heads:
+        """Heads that are recorded now, layer by layer."""
+        return () if self._watch is None else tuple(sorted(self._watch.heads))
+
+    def _peaks(self, of_layers: Sequence[torch.Tensor]) -> StepPeaks:
+        """The layers' parts as one, on the device of the embeddings."""
+        parts = [part.to(self._device) for part in of_layers]
+        return StepPeaks(self._watched, torch.cat(parts, dim=1))
+
+    def _note_said(self, rows: Sequence[StepRow]) -> None:
+        """What the last step's looks led to; it may tell which heads to go on with."""
+        if self._watch is not None and not self._watch.is_settled:
+            for row in rows:
+                self._watch.said(row.slot, is_text=self._family.is_text(row.token))
+            self._watch.review()
 
     def _is_indexed(self, entries: int) -> bool:
         """Whether an index chooses for a row with so much speech."""
-        return self._retrieval is not None and entries > self._retrieval.budget.of(entries)
+        return self._retrieval is not None and not self._retrieval.reads_all(entries)
 
     def _run(
         self,
@@ -306,6 +352,14 @@ class SpeechLlmDecoder:
     @property
     def _width(self) -> int:
         return int(self._family.model.get_input_embeddings().weight.shape[1])
+
+
+def _by_layer(heads: Heads) -> ProbeHeads:
+    """The heads of each layer, in their order."""
+    of_layer: ProbeHeads = {}
+    for layer, head in heads:
+        of_layer[layer] = (*of_layer.get(layer, ()), head)
+    return of_layer
 
 
 def _padded(seen: torch.Tensor, entries: int) -> torch.Tensor:

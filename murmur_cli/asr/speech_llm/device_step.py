@@ -16,13 +16,15 @@ from dataclasses import dataclass
 import torch
 
 from murmur_cli.asr.speech_llm.family import SpeechLlm
+from murmur_cli.asr.speech_llm.head_watch import HeadWatch
 from murmur_cli.asr.speech_llm.layer_caches import LayerCaches
 from murmur_cli.asr.speech_llm.row_layout import RowLayout
 from murmur_cli.engine.attention import MAX_RANGES, Selection, attend
 from murmur_cli.engine.model_adapter import ChosenTokens, StepRow
 from murmur_cli.engine.policies.base import OutputBound
+from murmur_cli.engine.speech_peaks import NUMBERS, Heads, StepPeaks, speech_peaks
 
-SLOT, POSITION, PLACE, ACTIVE, NUM_RANGES, FIRST_RANGE = range(6)
+SLOT, POSITION, PLACE, ACTIVE, SPEECH_START, SPEECH_END, NUM_RANGES, FIRST_RANGE = range(8)
 COLUMNS = FIRST_RANGE + 2 * MAX_RANGES
 
 WARM_UP_STEPS = 2
@@ -60,6 +62,8 @@ class DeviceSteps:
         device: where both are.
         bound: of the output region.
         most: steps at a time.
+        watch: which heads to record, None for none. Their probabilities are computed in the graph;
+            when the heads change, a new one is captured.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class DeviceSteps:
         device: torch.device,
         bound: OutputBound | None,
         most: int,
+        watch: HeadWatch | None = None,
     ) -> None:
         self._family = family
         self._caches = caches
@@ -83,6 +88,10 @@ class DeviceSteps:
         self._logprobs = torch.zeros(caches.slots, device=device)
         self._graph: torch.cuda.CUDAGraph | None = None
         self._warm = 0
+        self._watch = watch
+        self._heads: Heads = ()
+        self._peaks = torch.zeros(caches.slots, 0, NUMBERS, device=device)
+        self._watched: dict[int, tuple[int, ...]] = {}
         self._table(None)
 
     @torch.inference_mode()
@@ -91,6 +100,7 @@ class DeviceSteps:
 
         steps: the same rows in each step, in ascending order of slots.
         """
+        self._follow_watch(steps[0])
         layouts = [[RowLayout(row, self._bound) for row in step] for step in steps]
         rows = [row.slot for row in steps[0]]
         first = torch.zeros(self._caches.slots, dtype=torch.long)
@@ -98,6 +108,7 @@ class DeviceSteps:
         self._ids.copy_(first)
         tokens = torch.empty(len(steps), self._caches.slots, dtype=torch.long, device=self._device)
         logprobs = torch.empty(len(steps), self._caches.slots, device=self._device)
+        peaks = torch.empty(len(steps), *self._peaks.shape, device=self._device)
         if self._warm == 0:
             # Finds out which sliding windows there are; a step run twice gives the same.
             self._fill({None: self._numbers(layouts[0], None)[None].to(self._device)}, 0)
@@ -115,8 +126,49 @@ class DeviceSteps:
             self._replay()
             tokens[number] = self._ids
             logprobs[number] = self._logprobs
+            peaks[number] = self._peaks
         chosen = torch.stack([tokens.double(), logprobs.double()])[:, :, rows].cpu()
-        return ChosenTokens(chosen[0].long().tolist(), chosen[1].tolist())
+        of_step = chosen[0].long().tolist()
+        seen = list(peaks[:, rows]) if self._heads else None
+        self._note(steps, of_step, seen)
+        return ChosenTokens(
+            of_step,
+            chosen[1].tolist(),
+            None if seen is None else [StepPeaks(self._heads, numbers) for numbers in seen],
+        )
+
+    def _follow_watch(self, rows: Sequence[StepRow]) -> None:
+        """Take in what the rows said last; record the heads that are to be recorded from now on."""
+        if self._watch is None:
+            return
+        for row in rows:
+            self._watch.said(row.slot, is_text=self._family.is_text(row.token))
+        self._watch.review()
+        heads = tuple(sorted(self._watch.heads))
+        if heads != self._heads:
+            self._heads = heads
+            self._watched = {layer: () for layer, _ in heads}
+            for layer, head in heads:
+                self._watched[layer] = (*self._watched[layer], head)
+            self._peaks = torch.zeros(self._caches.slots, len(heads), NUMBERS, device=self._device)
+            self._graph, self._warm = None, min(self._warm, 1)
+
+    def _note(
+        self,
+        steps: Sequence[Sequence[StepRow]],
+        chosen: Sequence[Sequence[int]],
+        seen: Sequence[torch.Tensor] | None,
+    ) -> None:
+        """Tell the watch where the rows looked, and what that led to; of the last step the next
+        call tells."""
+        if self._watch is None or self._watch.is_settled or seen is None:
+            return
+        for number, rows in enumerate(steps):
+            for at, row in enumerate(rows):
+                self._watch.look(row.slot, seen[number][at])
+                if number + 1 < len(steps):
+                    is_text = self._family.is_text(chosen[number][at])
+                    self._watch.said(row.slot, is_text=is_text)
 
     def attend(
         self,
@@ -140,7 +192,16 @@ class DeviceSteps:
                 values[:, :, 0],
             )
         self._table(window)
-        mixed, _ = attend(query[:, :, 0], place.keys, place.values, self._selections[window], scale)
+        watched = self._watched.get(layer, ())
+        mixed, seen = attend(
+            *(query[:, :, 0], place.keys, place.values, self._selections[window], scale),
+            probe_heads=watched,
+        )
+        if seen is not None:
+            first = self._heads.index((layer, watched[0]))
+            self._peaks[:, first : first + len(watched)] = speech_peaks(
+                seen, numbers[:, SPEECH_START], numbers[:, SPEECH_END]
+            )
         return mixed[:, None]
 
     def _step(self) -> None:
@@ -209,6 +270,8 @@ class DeviceSteps:
                 layout.position,
                 layout.place,
                 1,
+                layout.speech_start,
+                layout.speech_start + layout.row.speech_entries,
                 len(edges) // 2,
                 *edges,
                 *(0,) * (2 * MAX_RANGES - len(edges)),
