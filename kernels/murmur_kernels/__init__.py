@@ -5,11 +5,19 @@ The public ops; each has a float64 reference in `murmur_kernels.reference`.
 
 from murmur_kernels.attended import Attended
 from murmur_kernels.centroid_score import centroid_score
+from murmur_kernels.choose_groups import choose_groups
 from murmur_kernels.decode_attention import decode_attention, decode_attention_path
 from murmur_kernels.fill_budget import fill_budget
 from murmur_kernels.fill_ranges import fill_ranges
 from murmur_kernels.frontier import Frontier, start_frontier
 from murmur_kernels.frontier_update import frontier_update
+from murmur_kernels.group_choice import (
+    GROUPS_UNIT,
+    NO_WEIGHT,
+    GroupChoice,
+    GroupRanking,
+    GroupState,
+)
 from murmur_kernels.kmeans import Clusters, kmeans
 from murmur_kernels.kv_append import kv_append
 from murmur_kernels.page_score import page_score
@@ -25,10 +33,15 @@ from murmur_kernels.tree_order import Tree, tree_order
 from murmur_kernels.two_means import two_means
 
 __all__ = [
+    "GROUPS_UNIT",
     "MAX_RANGES",
+    "NO_WEIGHT",
     "Attended",
     "Clusters",
     "Frontier",
+    "GroupChoice",
+    "GroupRanking",
+    "GroupState",
     "PrefixSums",
     "Ranges",
     "Selection",
@@ -36,6 +49,7 @@ __all__ = [
     "Summaries",
     "Tree",
     "centroid_score",
+    "choose_groups",
     "decode_attention",
     "decode_attention_path",
     "fill_budget",

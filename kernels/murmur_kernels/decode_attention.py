@@ -16,8 +16,10 @@ import torch
 
 from murmur_kernels.attended import Attended
 from murmur_kernels.checks import ARENA_DTYPES, check_arena, check_probe_heads
+from murmur_kernels.choose_groups import check_choice_fits, choose_groups, compiled_choice
 from murmur_kernels.compiled import LANES
 from murmur_kernels.dispatch import implementation
+from murmur_kernels.group_choice import GroupChoice
 from murmur_kernels.ranges import StepRanges
 from murmur_kernels.selection import Selection
 
@@ -39,6 +41,7 @@ def decode_attention(
     probe_heads: Sequence[int] = (),
     *,
     log_sum_exp: bool = False,
+    choice: GroupChoice | None = None,
 ) -> Attended:
     """Attend over the selected terms only; no other entry is read. Has no gradient.
 
@@ -57,6 +60,8 @@ def decode_attention(
         scale: factor on the dot products.
         probe_heads: query heads whose probabilities are wanted.
         log_sum_exp: whether it is wanted.
+        choice: what the rows at `selection.places` choose first, with these queries; its ranges
+            and weights are those that the selection holds. As `choose_groups`, but in one go.
 
     Raises:
         ValueError: shapes, dtypes, strides, ranges or probe heads that do not fit; on the CPU also
@@ -69,20 +74,42 @@ def decode_attention(
     else:
         selection.check_fits(query, keys)
     check_probe_heads(probe_heads, query.shape[1])
-    if implementation(query.device) == "triton":
-        return _on_device(query, keys, values, selection, scale, probe_heads, log_sum_exp)
+    if choice is not None:
+        if not isinstance(selection, Selection) or selection.places is None:
+            raise ValueError("a choice needs a selection with the places of its rows")
+        check_choice_fits(query, choice, selection.places)
+    on_device = implementation(query.device) == "triton"
     summaries = selection.summaries if isinstance(selection, Selection) else None
-    code = _machine_code(
-        keys.dtype,
-        keys.shape[3],
-        summaries=None if summaries is None else summaries.keys.dtype,
-        grouped=query.shape[1] > keys.shape[1],
-    )
+    code = None
+    if not on_device:
+        code = _machine_code(
+            keys.dtype,
+            keys.shape[3],
+            summaries=None if summaries is None else summaries.keys.dtype,
+            grouped=query.shape[1] > keys.shape[1],
+        )
+    chooser = None if choice is None or code is None else compiled_choice(choice, query.device)
+    if choice is not None and chooser is None:
+        assert isinstance(selection, Selection)
+        assert selection.places is not None
+        choose_groups(query, choice, selection.places, scale)
+    if isinstance(selection, Selection) and code is None:
+        selection = selection.by_row()
+    if on_device:
+        return _on_device(query, keys, values, selection, scale, probe_heads, log_sum_exp)
     if code is not None:
         from murmur_kernels.compiled.attention import compiled_attention
 
         return compiled_attention(
-            code, query, keys, values, selection, scale, probe_heads, log_sum_exp=log_sum_exp
+            code,
+            query,
+            keys,
+            values,
+            selection,
+            scale,
+            probe_heads,
+            log_sum_exp=log_sum_exp,
+            chooser=None if choice is None or chooser is None else (chooser, choice),
         )
     from murmur_kernels.torch_ops.decode_attention import (
         attention_over_ranges,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -45,6 +45,9 @@ class Summaries:
 class Selection:
     """Terms of each (row, KV head): ranges, then head_ranges, then indices, then summaries.
 
+    What is listed per KV head may be a state of slots, of which `places` says where each row lies:
+    then nothing is copied out of it.
+
     Only shapes are checked, and once: what the tensors hold may change between steps, as a CUDA
     graph needs it, and nobody waits for the device to look at it. `check_contents` does.
     Counts must not exceed the room there is; numbers beyond a count may be anything. An entry that
@@ -61,6 +64,9 @@ class Selection:
         indices: (rows, kv_heads, M) int32, single entries.
         num_indices: (rows, kv_heads) int32.
         summaries: terms that are no entries.
+        places: (rows,) int32, where a row lies on the first axis of all that is listed per KV
+            head; outside of it, such as -1: nowhere, and the row has none of these terms. None:
+            row r lies at r.
         max_terms: no (row, KV head) has more terms; None: those of a whole slot and all summaries.
             It sizes the grid, and the probabilities when they are wanted.
         addresses: where the tensors lie, kept by the compiled kernel from its first call on.
@@ -75,6 +81,7 @@ class Selection:
     indices: torch.Tensor | None = None
     num_indices: torch.Tensor | None = None
     summaries: Summaries | None = None
+    places: torch.Tensor | None = None
     max_terms: int | None = None
     addresses: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -101,6 +108,9 @@ class Selection:
         check_tensor("active", self.active, (rows,), BOOL, device)
         check_tensor("num_ranges", self.num_ranges, (rows,), INT32, device)
         _check_ranges("ranges", self.ranges, (rows,), MAX_RANGES, device)
+        if self.places is not None:
+            check_tensor("places", self.places, (rows,), INT32, device)
+            rows = self.num_places
         for name, items, counts in (
             ("head_ranges", self.head_ranges, self.num_head_ranges),
             ("indices", self.indices, self.num_indices),
@@ -119,12 +129,54 @@ class Selection:
         if self.max_terms is not None and self.max_terms < 0:
             raise ValueError(f"want max_terms of at least 0, got {self.max_terms}")
 
-    def _heads(self) -> int:
-        """KV heads that the per-head tensors speak of; 0 without any."""
+    def _head_counts(self) -> torch.Tensor | None:
+        """One of the counts per KV head, if there is one."""
         counts = [self.num_head_ranges, self.num_indices]
         if self.summaries is not None:
             counts.append(self.summaries.counts)
-        return next((c.shape[1] for c in counts if c is not None and c.dim() == 2), 0)
+        return next((c for c in counts if c is not None and c.dim() == 2), None)
+
+    def _heads(self) -> int:
+        """KV heads that the per-head tensors speak of; 0 without any."""
+        counts = self._head_counts()
+        return 0 if counts is None else counts.shape[1]
+
+    @property
+    def num_places(self) -> int:
+        """Length of the first axis of what is listed per KV head."""
+        counts = None if self.places is None else self._head_counts()
+        return self.slots.shape[0] if counts is None else counts.shape[0]
+
+    def by_row(self) -> Selection:
+        """The same with row r at r: what is listed per KV head is copied, one part for each row."""
+        if self.places is None:
+            return self
+        exists = (self.places >= 0) & (self.places < self.num_places)
+        at = self.places.long().where(exists, 0)
+
+        def part(state: torch.Tensor | None) -> torch.Tensor | None:
+            return None if state is None else state.index_select(0, at)
+
+        def number(state: torch.Tensor | None) -> torch.Tensor | None:
+            return None if state is None else state.index_select(0, at) * exists[:, None]
+
+        summaries = self.summaries
+        if summaries is not None:
+            summaries = Summaries(
+                summaries.keys.index_select(0, at),
+                summaries.values.index_select(0, at),
+                summaries.log_counts.index_select(0, at),
+                summaries.counts.index_select(0, at) * exists[:, None],
+            )
+        return replace(
+            self,
+            head_ranges=part(self.head_ranges),
+            num_head_ranges=number(self.num_head_ranges),
+            indices=part(self.indices),
+            num_indices=number(self.num_indices),
+            summaries=summaries,
+            places=None,
+        )
 
     def terms_bound(self, capacity: int) -> int:
         """Terms that no (row, KV head) exceeds, in an arena of `capacity` entries a slot."""
@@ -165,7 +217,7 @@ class Selection:
         """
         from murmur_kernels.selection_contents import check_contents
 
-        check_contents(self, num_slots, capacity)
+        check_contents(self.by_row(), num_slots, capacity)
 
 
 def _check_ranges(

@@ -11,19 +11,18 @@ import torch
 
 from murmur_kernels.attended import Attended
 from murmur_kernels.compiled import LANES
-from murmur_kernels.compiled.arguments import ArgumentBlock
+from murmur_kernels.compiled.arguments import ATTENTION
 from murmur_kernels.compiled.blocks import BLOCK_ENTRIES
+from murmur_kernels.compiled.choice import choice_block, choice_scratch_bytes
+from murmur_kernels.compiled.choice_module import CHOOSE
 from murmur_kernels.compiled.code import CACHE_LINE_BYTES as LINE
 from murmur_kernels.compiled.machine_code import MachineCode
-from murmur_kernels.compiled.selected import (
-    selection_arguments,
-    step_arguments,
-    tensor_arguments,
-)
+from murmur_kernels.compiled.selected import selection_arguments, step_arguments
 from murmur_kernels.compiled.softmax import SCORES_BEYOND
 from murmur_kernels.compiled.task import HEADER_BYTES
-from murmur_kernels.compiled.team import parallel_region, team_size
+from murmur_kernels.compiled.team import run_on_team, team_size
 from murmur_kernels.compiled.terms import LISTS_BEYOND
+from murmur_kernels.group_choice import GroupChoice
 from murmur_kernels.ranges import StepRanges
 from murmur_kernels.selection import Selection
 
@@ -38,8 +37,11 @@ def compiled_attention(
     probe_heads: Sequence[int],
     *,
     log_sum_exp: bool,
+    chooser: tuple[MachineCode, GroupChoice] | None = None,
 ) -> Attended:
     """`decode_attention` on checked arguments, by `code` made for them.
+
+    `chooser` is the code of a choice that comes first, and that choice.
 
     Raises:
         ValueError: a selection that does not fit the arena, by what its tensors hold.
@@ -67,11 +69,18 @@ def compiled_attention(
     lists = _up(HEADER_BYTES + 4 * dim * (group + (BLOCK_ENTRIES if group > 1 else 0)), LINE)
     list_bytes = 8 * (room + LISTS_BEYOND)
     scores, scores_stride = lists + 2 * list_bytes, _up(4 * (room + SCORES_BEYOND), LINE)
-    scratch = torch.empty(threads, scores + group * scores_stride, dtype=torch.uint8)
-    block = ArgumentBlock(
+    score_bytes, choose, choosing = group * scores_stride, 0, None
+    if chooser is not None and isinstance(selection, Selection):
+        made, choice = chooser
+        choose = made.address_of(CHOOSE)
+        assert selection.places is not None
+        choosing = choice_block(choice, wide_query, selection.places, scale)
+        score_bytes = max(score_bytes, choice_scratch_bytes(choice))
+    scratch = torch.empty(threads, scores + score_bytes, dtype=torch.uint8)
+    block = ATTENTION.block(
         **chosen,
-        **tensor_arguments("keys", keys),
-        **tensor_arguments("values", values),
+        **ATTENTION.tensor_arguments("keys", keys),
+        **ATTENTION.tensor_arguments("values", values),
         tasks=tasks,
         kv_heads=kv_heads,
         group=group,
@@ -93,8 +102,10 @@ def compiled_attention(
         values_offset=lists + list_bytes,
         scores_offset=scores,
         scores_stride=scores_stride,
+        choose=choose,
+        choice=0 if choosing is None else ctypes.addressof(choosing.block),
     )
-    _run(code, block, threads)
+    run_on_team(code, block, threads)
     if block.faults:
         _tell_fault(selection, num_slots, capacity)
     lse = None if sums is None else torch.log(sums[..., 1]).add_(sums[..., 0])
@@ -104,14 +115,6 @@ def compiled_attention(
 def _up(value: int, unit: int) -> int:
     """The next multiple."""
     return -(-value // unit) * unit
-
-
-def _run(code: MachineCode, block: ArgumentBlock, threads: int) -> None:
-    region = parallel_region()
-    if threads == 1 or region is None:
-        code.call(ctypes.addressof(block))
-    else:
-        region(code.address, ctypes.addressof(block), threads, 0)
 
 
 def _tell_fault(selection: StepRanges | Selection, num_slots: int, capacity: int) -> NoReturn:

@@ -16,7 +16,7 @@ from murmur_kernels.compiled import LANES
 
 CACHE_LINE_BYTES = 64
 
-I8, I16, I32, I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 FLOAT, POINTER = ir.FloatType(), ir.PointerType()
 VECTOR, INTEGERS, LONGS = (ir.VectorType(kind, LANES) for kind in (FLOAT, I32, I64))
 
@@ -110,6 +110,16 @@ class Code:
         known = self._module.globals.get(name)
         return known or ir.Function(self._module, ir.FunctionType(result, parameters), name)
 
+    def magnitude(self, value: Value) -> Value:
+        """Absolute values."""
+        function = self._intrinsic(f"llvm.fabs.v{LANES}f32", VECTOR, [VECTOR])
+        return self.build.call(function, [value])
+
+    def root(self, value: Value) -> Value:
+        """Square roots."""
+        function = self._intrinsic(f"llvm.sqrt.v{LANES}f32", VECTOR, [VECTOR])
+        return self.build.call(function, [value])
+
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         """a * b + c, rounded once."""
         function = self._intrinsic(f"llvm.fma.v{LANES}f32", VECTOR, [VECTOR] * 3)
@@ -168,6 +178,29 @@ class Code:
         for phi, first, later in zip(
             [index, *values], [I64(0), *carried], [step, *following], strict=True
         ):
+            phi.add_incoming(first, before)
+            phi.add_incoming(later, build.block)
+        build.position_at_end(after)
+        return values
+
+    def loop_while(
+        self,
+        carried: Sequence[Value],
+        goes_on: Callable[[list[Value]], Value],
+        body: Callable[[list[Value]], Sequence[Value]],
+    ) -> list[Value]:
+        """Run `body(carried)`, which gives the next carried, as long as `goes_on(carried)`."""
+        build = self.build
+        before = build.block
+        head, inside, after = (build.append_basic_block() for _ in range(3))
+        build.branch(head)
+        build.position_at_end(head)
+        values = [build.phi(value.type) for value in carried]
+        build.cbranch(goes_on(values), inside, after)
+        build.position_at_end(inside)
+        following = body(values)
+        build.branch(head)
+        for phi, first, later in zip(values, carried, following, strict=True):
             phi.add_incoming(first, before)
             phi.add_incoming(later, build.block)
         build.position_at_end(after)

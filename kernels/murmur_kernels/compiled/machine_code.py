@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from llvmlite import binding
 
-from murmur_kernels.compiled.program import ENTRY_POINT, attention_module
+from murmur_kernels.compiled.attention_module import ENTRY_POINT, attention_module
 
 NEEDED_FEATURES = ("avx2", "fma", "f16c")
 """Without them LLVM would call library functions, which this process may not have."""
@@ -51,6 +51,10 @@ class MachineCode:
         self._engine.finalize_object()
         self.address: int = self._engine.get_function_address(entry_point)
         self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
+
+    def address_of(self, function: str) -> int:
+        """Of another public function of the module."""
+        return int(self._engine.get_function_address(function))
 
 
 def made_here(assembly: Callable[[], str], entry_point: str) -> MachineCode | None:

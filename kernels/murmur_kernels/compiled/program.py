@@ -1,31 +1,21 @@
-"""The whole kernel as an LLVM module: threads draw tasks, a task is one row and one KV head."""
+"""An entry point as threads call it: they draw tasks from a counter until none is left."""
 
 from __future__ import annotations
 
-import torch
-from llvmlite import ir
+from typing import Any
 
-from murmur_kernels.compiled.arguments import Arguments
+from murmur_kernels.compiled.argument_block import Arguments, BlockLayout
 from murmur_kernels.compiled.code import I64, POINTER, Code
-from murmur_kernels.compiled.task import add_task
-
-ENTRY_POINT = "murmur_decode_attention"
 
 
-def attention_module(
-    head_dim: int, dtype: torch.dtype, summaries: torch.dtype | None, *, grouped: bool
-) -> str:
-    """LLVM IR of the entry point `void (ArgumentBlock *arguments)` and all it calls.
+def add_program(module: Any, name: str, task: Any, layout: BlockLayout) -> None:
+    """The function `void name(block *arguments)`, which runs `task(arguments, scratch, number)`.
 
-    Every thread of a team calls it with the same arguments; it returns when no task is left.
-    `summaries` is the type of their means, None without any; `grouped` says whether several query
-    heads share a KV head.
+    Every thread of a team calls it with the same arguments, and has scratch memory of its own.
     """
-    module = ir.Module(ENTRY_POINT)
-    task = add_task(module, head_dim, dtype, summaries, grouped=grouped)
-    code = Code(module, ENTRY_POINT, [POINTER], public=True)
+    code = Code(module, name, [POINTER], public=True)
     (block,) = code.arguments
-    arguments = Arguments(code, block)
+    arguments = Arguments(code, block, layout)
     build = code.build
     worker = build.atomic_rmw("add", arguments.place("next_worker"), I64(1), "monotonic")
     scratch = code.at(arguments.address("scratch"), (worker, arguments.number("scratch_stride")))
@@ -39,4 +29,3 @@ def attention_module(
     build.branch(draw_task)
     build.position_at_end(done)
     build.ret_void()
-    return str(module)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-import torch
-
-from murmur_kernels.compiled.arguments import FIELDS
+from murmur_kernels.compiled.arguments import ATTENTION
 from murmur_kernels.ranges import MAX_RANGES, TABLE_COLUMNS, StepRanges
 from murmur_kernels.selection import Selection
 
@@ -33,6 +31,7 @@ def step_arguments(step: StepRanges) -> dict[str, int]:
         "num_head_ranges": nothing,
         "num_indices": nothing,
         "counts": nothing,
+        "num_places": len(step.slots),
     }
 
 
@@ -47,13 +46,17 @@ def selection_arguments(selection: Selection) -> dict[str, int]:
 
 
 def _arguments(selection: Selection) -> dict[str, int]:
+    tensor_arguments = ATTENTION.tensor_arguments
     found = {
         **tensor_arguments("slots", selection.slots),
         **tensor_arguments("active", selection.active),
         **tensor_arguments("ranges", selection.ranges),
         **tensor_arguments("num_ranges", selection.num_ranges),
         "ranges_room": selection.ranges.shape[1],
+        "num_places": selection.num_places,
     }
+    if selection.places is not None:
+        found |= tensor_arguments("places", selection.places)
     nothing = ctypes.addressof(NONE)
     for name, items, counts in (
         ("head_ranges", selection.head_ranges, selection.num_head_ranges),
@@ -74,10 +77,3 @@ def _arguments(selection: Selection) -> dict[str, int]:
         found |= tensor_arguments("counts", means.counts)
         found["summaries_room"] = means.keys.shape[2]
     return found
-
-
-def tensor_arguments(name: str, tensor: torch.Tensor) -> dict[str, int]:
-    """A tensor's address, and the strides in bytes that FIELDS has of it."""
-    size = tensor.element_size()
-    strides = [size * stride for stride in tensor.stride()]
-    return dict(zip(FIELDS[name], (tensor.data_ptr(), *strides), strict=False))

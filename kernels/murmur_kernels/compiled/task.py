@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from llvmlite import ir
 
 from murmur_kernels.compiled import LANES
-from murmur_kernels.compiled.arguments import Arguments
+from murmur_kernels.compiled.argument_block import Arguments
+from murmur_kernels.compiled.arguments import ATTENTION
 from murmur_kernels.compiled.blocks import add_pass
-from murmur_kernels.compiled.code import FLOAT, I32, I64, POINTER, Code, Value, lanes
+from murmur_kernels.compiled.code import I64, POINTER, Code, Value, lanes
 from murmur_kernels.compiled.softmax import add_softmax
-from murmur_kernels.compiled.terms import add_terms
+from murmur_kernels.compiled.terms import add_terms, row_place
 from murmur_kernels.compiled.tiles import ADDRESSES_BEYOND, Layout, add_mix, add_scores
 
 HEADER_BYTES = 64
@@ -50,6 +52,7 @@ def add_task(
     terms = add_terms(module, "terms", means_follow=len(kinds) == 1)
     softmax, give = add_softmax(module, "softmax"), _add_give(module, "give")
     task = _Task(module, "task", head_dim)
+    task.choose()
     task.scale_queries()
     task.list_terms(terms)
     task.score(over_keys)
@@ -68,7 +71,7 @@ class _Task(Code):
     def __init__(self, module: Any, name: str, head_dim: int) -> None:
         super().__init__(module, name, [POINTER, POINTER, I64])
         self._block, self._scratch, self._number = self.arguments
-        self._given = Arguments(self, self._block)
+        self._given = Arguments(self, self._block, ATTENTION)
         self._head_dim = head_dim
         self._row = self.build.udiv(self._number, self._given.number("kv_heads"))
         self._kv_head = self.build.urem(self._number, self._given.number("kv_heads"))
@@ -84,10 +87,19 @@ class _Task(Code):
         self._scores_stride = self._given.number("scores_stride")
         self._entries = self._summaries = self._terms = I64(0)
 
+    def choose(self) -> None:
+        """Let the function that chooses head ranges and weights of summaries do so, if any."""
+        function = self._given.number("choose")
+        with self.build.if_then(self.build.icmp_signed("!=", function, I64(0))):
+            kind = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64])
+            choice = self.build.inttoptr(self._given.number("choice"), POINTER)
+            function = self.build.inttoptr(function, ir.PointerType(kind))
+            # Its scratch memory is that of the scores, which are not made yet.
+            self.build.call(function, [choice, self._scores, self._number])
+
     def scale_queries(self) -> None:
         """Scaled queries into the scratch, zeros into the result."""
-        bits = self.build.trunc(self._given.number("scale"), I32)
-        scale = self.spread(self.build.bitcast(bits, FLOAT))
+        scale = self.spread(self._given.float("scale"))
         vectors = self.build.mul(self._group, I64(self._head_dim // LANES))
 
         def vector(index: Value, _: Sequence[Value]) -> list[Value]:
@@ -144,7 +156,8 @@ class _Task(Code):
 
     def add_log_counts(self) -> None:
         """To the scores of summaries."""
-        log_counts = self._given.address("log_counts", self._row, self._kv_head)
+        place, _ = row_place(self, self._given, self._row)
+        log_counts = self._given.address("log_counts", place, self._kv_head)
         stride = self._given.stride("log_counts", 2)
 
         def of_head(_: Value, scores: Value) -> None:
@@ -198,7 +211,7 @@ def _add_give(module: Any, name: str) -> Any:
     """
     code = Code(module, name, [POINTER, I64, POINTER, I64, POINTER])
     block, row, source, count, target = code.arguments
-    arguments = Arguments(code, block)
+    arguments = Arguments(code, block, ATTENTION)
     build = code.build
 
     def copy(count: Value, source: Value, target: Value) -> None:

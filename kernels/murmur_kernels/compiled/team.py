@@ -10,8 +10,12 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from murmur_kernels.compiled.machine_code import MachineCode
 
 ParallelRegion = Callable[[int, object, int, int], object]
 
@@ -31,3 +35,12 @@ def parallel_region() -> ParallelRegion | None:
 def team_size(tasks: int) -> int:
     """Threads that `tasks` of equal worth can keep busy."""
     return 1 if parallel_region() is None else min(torch.get_num_threads(), tasks)
+
+
+def run_on_team(code: MachineCode, block: ctypes.Structure, threads: int) -> None:
+    """Call the entry point with the block from so many threads."""
+    region = parallel_region()
+    if threads == 1 or region is None:
+        code.call(ctypes.addressof(block))
+    else:
+        region(code.address, ctypes.addressof(block), threads, 0)

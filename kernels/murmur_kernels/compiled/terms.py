@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from murmur_kernels.compiled import LANES
-from murmur_kernels.compiled.arguments import Arguments
+from murmur_kernels.compiled.argument_block import Arguments
+from murmur_kernels.compiled.arguments import ATTENTION
 from murmur_kernels.compiled.code import I8, I64, LONGS, POINTER, Code, Value
 from murmur_kernels.compiled.tiles import ADDRESSES_BEYOND
 
@@ -32,16 +33,17 @@ def add_terms(module: Any, name: str, *, means_follow: bool) -> Any:
     code = Code(module, name, [POINTER, I64, I64, POINTER, POINTER, POINTER])
     block, row, kv_head, keys, values, counts = code.arguments
     build = code.build
-    arguments = Arguments(code, block)
+    arguments = Arguments(code, block, ATTENTION)
     terms = _Terms(code, arguments, row)
     entries = _Lists(code, keys, values)
     slot = code.load_int(arguments.address("slots", row))
     entries.point(arguments, ("keys", "values"), slot, kv_head)
     terms.add_ranges(entries, "ranges", row)
-    terms.add_ranges(entries, "head_ranges", row, kv_head)
-    terms.add_indices(entries, row, kv_head)
+    terms.turn_to_heads()
+    terms.add_ranges(entries, "head_ranges", terms.place, kv_head)
+    terms.add_indices(entries, terms.place, kv_head)
     build.store(terms.total, counts, align=8)
-    summaries = terms.fitting(terms.count("counts", "summaries_room", row, kv_head))
+    summaries = terms.fitting(terms.count("counts", "summaries_room", terms.place, kv_head))
     build.store(summaries, code.at(counts, I64(8)), align=8)
     if means_follow:
         means = entries
@@ -51,13 +53,27 @@ def add_terms(module: Any, name: str, *, means_follow: bool) -> Any:
         first = I64(0)
         beyond = build.add(terms.total, I64(ADDRESSES_BEYOND))
         means = _Lists(code, code.at(keys, (beyond, 8)), code.at(values, (beyond, 8)))
-    means.point(arguments, ("mean_keys", "mean_values"), row, kv_head)
+    means.point(arguments, ("mean_keys", "mean_values"), terms.place, kv_head)
     means.add_run(first, I64(0), summaries)
     means.close(build.add(first, summaries))
     with build.if_then(terms.fault):
         build.atomic_rmw("or", arguments.place("faults"), I64(1), "monotonic")
     build.ret_void()
     return code.function
+
+
+def row_place(code: Code, arguments: Arguments, row: Value) -> tuple[Value, Value]:
+    """Where a row lies in what is listed per KV head, and whether it lies there at all.
+
+    The place is 0 where it does not, which may be read and is not used.
+    """
+    build = code.build
+    given = build.icmp_signed("!=", arguments.number("places"), I64(0))
+    # Without places it is the row itself; its slot is read in place of what is not there.
+    place = build.select(given, arguments.address("places", row), arguments.address("slots", row))
+    place = build.select(given, code.load_int(place), row)
+    exists = build.icmp_unsigned("<", place, arguments.number("num_places"))
+    return build.select(exists, place, I64(0)), exists
 
 
 class _Source(NamedTuple):
@@ -145,6 +161,7 @@ class _Terms:
     Attributes:
         total: entries so far.
         fault: whether something did not fit.
+        place: of the row in what is listed per KV head.
     """
 
     def __init__(self, code: Code, arguments: Arguments, row: Value) -> None:
@@ -158,6 +175,11 @@ class _Terms:
         self._reads = build.and_(active, exists)
         self.total: Value = I64(0)
         self.fault: Value = build.and_(active, build.not_(exists))
+        self.place, self._has_place = row_place(code, arguments, row)
+
+    def turn_to_heads(self) -> None:
+        """From now on what is listed per KV head, of which a row without a place has nothing."""
+        self._reads = self._code.build.and_(self._reads, self._has_place)
 
     def count(self, name: str, room: str, *place: Value) -> Value:
         """A count of the selection, 0 in a row that selects nothing."""
