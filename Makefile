@@ -11,7 +11,7 @@ STAMP := .venv/.set-up
 CONSTRAINTS := .ci/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench bench-quick bench-speakers bench-peers test test-slow test-gpu lint golden picture nano clean \
+.PHONY: help setup run bench bench-quick bench-speakers bench-peers test test-slow test-gpu lint golden picture nano policies clean \
   ami ami-sdm score-ami ami-mini tedlium earnings21 ls-long mls-long
 
 help: ## this list
@@ -99,6 +99,15 @@ nano: export OMP_NUM_THREADS := 1
 nano: $(STAMP) ## train the small SpeechLLM of recipes/nano anew and measure it; goes on after a break
 	$(BIN)/python -m nano.train
 	$(BIN)/python -m nano.evaluate
+
+POLICY_DATA ?= ../shared/data/ami
+
+policies: export PYTHONPATH := recipes
+policies: export OMP_NUM_THREADS := 1
+policies: $(STAMP) ## every policy on Whisper (POLICY_DATA=folder) and on nano, with table and pictures; goes on after a break
+	$(BIN)/python -m policies.evidence whisper-base --data "$(POLICY_DATA)"
+	$(BIN)/python -m policies.evidence nano
+	$(BIN)/python -m policies.report
 
 # Recipes of corpora: get, transcribe, score, table. DATA=FOLDER names another place of the data.
 DATA ?=

@@ -1,0 +1,240 @@
+"""Measures policies on a model: `python -m policies.evidence MODEL` (recipes/ on the path).
+
+    transcripts   the product's session with all its guards (Whisper)
+    answers       one greedy answer to each request, as the papers decode
+    coverage      mass of the attention that a policy covers
+    steps         CPU time of a step
+    statistics    shape of the attention itself
+    drift         a window that a weak policy gets more wrong than it is long (Whisper)
+
+Each run is a line of results.jsonl; what is there is not run again. `python -m policies.report`
+makes the table and the pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from murmur_cli.bench.machine_record import commit
+from murmur_cli.engine.request import Finished
+from murmur_cli.sweeps.grid import PolicySetting
+from policies.attention_statistics import statistics
+from policies.coverage import Asked, ask, coverage
+from policies.drift import drift, worst
+from policies.grid import FULL, grid, policy_of
+from policies.nano_subject import NanoSubject
+from policies.run_lines import RunLines
+from policies.step_time import step_time
+from policies.subject import Subject, greedy
+from policies.transcripts import kv_figures, transcripts
+from policies.whisper_subject import WhisperSubject
+
+RESULTS = Path(__file__).parent / "results" / "results.jsonl"
+PARTS = ("answers", "coverage", "statistics", "drift", "transcripts", "steps")
+COVERED_STEPS = {"nano": 256}
+"""Steps of the coverage; of others 64, which nearly every window of meetings has."""
+
+TIMED_STEPS = 34
+
+
+class TimeIsUp(Exception):
+    """The minutes that were given are over; the same call goes on."""
+
+
+@dataclass
+class Measured:
+    """A subject, and what its runs share."""
+
+    subject: Subject
+    runs: RunLines
+    ends_s: float
+    new: int = 0
+    full_texts: dict[str, str] | None = field(default=None)
+
+    @cached_property
+    def full(self) -> tuple[Finished, ...]:
+        """Answers under full attention, with the attention of all heads."""
+        return greedy(self.subject, policy_of(FULL, self.subject.rates), all_heads=True).done
+
+    def asked(self, steps: int) -> Asked:
+        """The first steps of those answers."""
+        return ask(self.subject, self.full, steps)
+
+    @cached_property
+    def covered(self) -> Asked:
+        """What the coverage is measured on."""
+        return self.asked(COVERED_STEPS.get(self.subject.name, 64))
+
+    @cached_property
+    def timed(self) -> Asked:
+        """What steps are timed on."""
+        return self.asked(TIMED_STEPS)
+
+    def once(
+        self, about: dict[str, Any], run: Callable[[], dict[str, Any]], say: str
+    ) -> dict[str, Any]:
+        """The figures of a run, which is run if it is not there.
+
+        Raises:
+            TimeIsUp: no time is left to begin it.
+        """
+        about = {"model": self.subject.name, **about}
+        found = self.runs.found(about, self.subject.content_sha256)
+        if found is not None:
+            return found
+        if time.monotonic() > self.ends_s:
+            raise TimeIsUp
+        found = {**run(), "commit": commit(Path(__file__).parent) or "unknown"}
+        self.runs.add(about, self.subject.content_sha256, found)
+        self.new += 1
+        print(f"{say}: {_short(found)}", flush=True)
+        return found
+
+
+def measure(measured: Measured, parts: Sequence[str], budgets: Sequence[int]) -> None:
+    """Run what is missing, budget by budget: at each the parts in their order.
+
+    Raises:
+        TimeIsUp: there is more to run.
+    """
+    subject = measured.subject
+    rows = [("none", 0, FULL)] + [
+        (variant.label, budget, setting)
+        for wanted in budgets
+        for variant, budget, setting in grid(
+            [wanted], subject.rates, heads_are_shared=subject.heads_are_shared
+        )
+    ]
+    if "statistics" in parts:
+        whole = {"part": "statistics"}
+        measured.once(whole, lambda: statistics(subject, measured.full), "statistics")
+    for part in parts:
+        if part == "drift":
+            _measure_drift(measured)
+        for label, budget, setting in rows:
+            run = _run_of(measured, part, setting)
+            if run is None:
+                continue
+            about: dict[str, Any] = {
+                "part": part,
+                "label": label,
+                "budget": budget,
+                "policy": setting.name,
+                "options": dict(setting.options),
+            }
+            measured.once(about, run, f"{subject.name}, {part}, {label}, budget {budget}")
+
+
+def _measure_drift(measured: Measured) -> None:
+    """The worst of the answers that are there."""
+    subject = measured.subject
+    found = worst(measured.runs, subject.name)
+    if found is None or not isinstance(subject, WhisperSubject):
+        return
+    line, recording = found
+    about = {**line["about"], "part": "drift", "recording": recording}
+    measured.once(about, lambda: drift(subject, line["about"], recording), f"drift, {recording}")
+
+
+def _run_of(
+    measured: Measured, part: str, setting: PolicySetting
+) -> Callable[[], dict[str, Any]] | None:
+    """How this part runs a setting; None where it does not."""
+    subject, is_full = measured.subject, setting == FULL
+    policy = policy_of(setting, subject.rates)
+    if part == "answers":
+        return lambda: _answers(measured, setting)
+    if part == "transcripts" and isinstance(subject, WhisperSubject):
+        return lambda: _transcripts(measured, subject, setting)
+    if part == "coverage" and not is_full:
+        return lambda: coverage(subject, policy, measured.covered)
+    if part == "steps" and not is_full:
+        full = policy_of(FULL, subject.rates)
+        return lambda: step_time(subject, policy, full, measured.timed)
+    return None
+
+
+def _answers(measured: Measured, setting: PolicySetting) -> dict[str, Any]:
+    subject = measured.subject
+    if setting == FULL:
+        return _judged(subject, measured.full, None, 0.0)
+    found = greedy(subject, policy_of(setting, subject.rates))
+    return _judged(subject, found.done, measured.full, found.cpu_s)
+
+
+def _judged(
+    subject: Subject, done: Sequence[Finished], full: Sequence[Finished] | None, cpu_s: float
+) -> dict[str, Any]:
+    kv = sum((one.kv for one in done[1:]), done[0].kv)
+    stops = sum(str(one.stop) != "end" for one in done)
+    return {
+        **subject.judge(done, full),
+        **kv_figures(kv),
+        "answers": len(done),
+        "unended": stops,
+        "cpu_s": round(cpu_s, 2),
+    }
+
+
+def _transcripts(
+    measured: Measured, subject: WhisperSubject, setting: PolicySetting
+) -> dict[str, Any]:
+    if setting == FULL:
+        return transcripts(subject, policy_of(FULL, subject.rates), None)
+    about = {"part": "transcripts", "label": "none", "budget": 0, "policy": "none", "options": {}}
+    full = measured.once(
+        about, lambda: transcripts(subject, policy_of(FULL, subject.rates), None), "transcripts"
+    )
+    return transcripts(subject, policy_of(setting, subject.rates), full["texts"])
+
+
+def _short(found: dict[str, Any]) -> str:
+    """What a person wants to see while it runs."""
+    parts = []
+    if "errors" in found:
+        parts.append(f"{100 * found['errors'] / found['length']:.1f} % wrong")
+    if found.get("full_length"):
+        parts.append(f"{100 * found['changed'] / found['full_length']:.1f} % changed")
+    names = ("codes_found", "entries_read", "covered", "times_faster", "cpu_s")
+    parts += [f"{name} {found[name]}" for name in names if name in found]
+    return ", ".join(parts) or "done"
+
+
+def _subject(name: str, data: Path, meetings: int) -> Subject:
+    return NanoSubject(meetings) if name == "nano" else WhisperSubject(name, data)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", help="nano, or a packaged Whisper such as whisper-base")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/ami"))
+    parser.add_argument("--meetings", type=int, default=4, help="of nano")
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--budgets", help="such as 256,128; default: all of the model")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    asked = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    ends_s = time.monotonic() + 60 * asked.minutes
+    subject = _subject(asked.model, asked.data, asked.meetings)
+    budgets = [int(text) for text in asked.budgets.split(",")] if asked.budgets else subject.budgets
+    measured = Measured(subject, RunLines(asked.results), ends_s)
+    try:
+        measure(measured, asked.parts.split(","), budgets)
+    except TimeIsUp:
+        print(f"{measured.new} new runs; more are left, call again")
+        return
+    print(f"{measured.new} new runs; all are there")
+
+
+if __name__ == "__main__":
+    main()
