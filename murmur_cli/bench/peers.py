@@ -104,11 +104,14 @@ def parse_parts(text: str) -> tuple[str, ...]:
 def _engine(bench: Bench, recipe: Recipe) -> Measured:
     part = recipe.engine
     assert isinstance(part, EnginePart)
+    folder = bench.folder / "engine"
+    folder.mkdir()
     report = engine_report(
         EngineRequest(
             model=recipe.model,
             settings=parse_settings(",".join(part.evict), ()),
-            audio=("synthetic",),
+            # Speech: a policy that follows the reader has nothing to follow in noise.
+            audio=tuple(str(one.write(folder)) for one in bench.audio),
             batch_size=part.batch_size,
             steps=part.steps,
             rounds=part.rounds,

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from murmur_cli.bench import contender_process
+from murmur_cli.bench import contender_process, peers
+from murmur_cli.bench.engine_report import EngineRequest
 from murmur_cli.bench.peers import main, parse_parts, run_recipe
-from murmur_cli.bench.recipe import Contender, JobPart, Recipe, ScalingPart
+from murmur_cli.bench.recipe import Contender, EnginePart, JobPart, Recipe, ScalingPart
 from murmur_cli.errors import ExitCode, UsageError
 from support.tiny_folder import write_tiny_folder
 
@@ -58,6 +59,22 @@ def job(baseline: str) -> JobPart:
         ],
         rounds=2,
     )
+
+
+def test_engine_part_when_run_then_it_decodes_the_recordings(
+    talk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[int] = []
+
+    def listen(asked: EngineRequest, watch: object) -> None:
+        heard.extend(soundfile.info(path).frames for path in asked.audio)
+        raise UsageError("heard enough")
+
+    monkeypatch.setattr(peers, "engine_report", listen)
+    recipe = Recipe("own", "whisper-base", "en", 1, engine=EnginePart(["none", "align"], 1, 8, 2))
+    with pytest.raises(UsageError, match="heard enough"):
+        run_recipe(recipe, [talk], None, ("engine",), lambda text: None)
+    assert heard == [28_800]
 
 
 @pytest.mark.slow
