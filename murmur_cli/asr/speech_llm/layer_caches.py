@@ -8,7 +8,6 @@ values has none of its own.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -83,7 +82,7 @@ class LayerCaches:
             arena = KvArena(shape)
             speech = None
             if retrieval is not None and not slides:
-                speech = speech_index(retrieval, arena, max_speech)
+                speech = speech_index(retrieval.of_layers(layers), arena, max_speech)
                 self._indexes.append((speech, device))
             for index, layer in enumerate(layers):
                 self._places[layer] = LayerPlace(arena, index, speech)
@@ -118,19 +117,18 @@ def indexes_bytes(
     max_speech: int,
 ) -> int:
     """Bytes of the state of all indexes of so many slots."""
-    count = Counter(
-        (kind.kv_heads, kind.head_dim)
-        for kind in kinds
-        if kind.producer is None and not kind.slides
-    )
+    members: dict[tuple[int, int], list[int]] = {}
+    for layer, kind in enumerate(kinds):
+        if kind.producer is None and not kind.slides:
+            members.setdefault((kind.kv_heads, kind.head_dim), []).append(layer)
     device = torch.device("meta")
     return sum(
         index_bytes(
-            retrieval,
-            ArenaShape(layers, slots, kv_heads, capacity, head_dim, dtype, device),
+            retrieval.of_layers(layers),
+            ArenaShape(len(layers), slots, kv_heads, capacity, head_dim, dtype, device),
             max_speech,
         )
-        for (kv_heads, head_dim), layers in count.items()
+        for (kv_heads, head_dim), layers in members.items()
     )
 
 

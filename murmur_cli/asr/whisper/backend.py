@@ -9,6 +9,7 @@ from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING
 from murmur_cli.asr.whisper.session import WhisperOptions, WhisperSession
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.engine.policies.base import EvictionPolicy
+from murmur_cli.engine.policies.retrieval import check_heads
 from murmur_cli.progress import ProgressHook
 from murmur_cli.types import ModelIdentity, PackingRule
 
@@ -29,7 +30,9 @@ class WhisperBackend:
         self._options = options
         self._decoder = decoder
         self._policy = policy
-        # Fails now, not after minutes, when the model does not know the language or task.
+        # Fails now, not after minutes, when the model does not know the language or task, or
+        # budgets by head are another model's.
+        check_heads(policy, decoder.kv_heads)
         any_language = self._fixed_language or next(iter(tokens.languages), None)
         tokens.prompt(any_language, options.task, options.context)
 
@@ -47,6 +50,15 @@ class WhisperBackend:
     def decoder(self) -> WhisperDecoder:
         """The engine's adapter, for measuring the engine without a recording's way through it."""
         return self._decoder
+
+    @property
+    def kv_heads(self) -> tuple[int, ...]:
+        """Heads of each decoder layer, all of which attend to speech."""
+        return self._decoder.kv_heads
+
+    def with_policy(self, policy: EvictionPolicy) -> WhisperBackend:
+        """The same weights under another policy; sessions of one of them may be open."""
+        return WhisperBackend(self._decoder, self._tokens, self._identity, policy, self._options)
 
     @property
     def packing(self) -> PackingRule:

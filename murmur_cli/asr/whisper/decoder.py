@@ -140,6 +140,11 @@ class WhisperDecoder:
         return EntryBytes(numbers * self._speech_dtype.itemsize, numbers * self._dtype.itemsize)
 
     @property
+    def kv_heads(self) -> tuple[int, ...]:
+        """Of each layer."""
+        return (self._heads,) * len(self._layers)
+
+    @property
     def max_entries(self) -> int:
         """Positions of the decoder."""
         return int(self._config.max_target_positions)
@@ -207,9 +212,7 @@ class WhisperDecoder:
 
     def _needs_index(self, retrieval: RetrievalRule | None) -> TypeGuard[RetrievalRule]:
         """Every row has the same speech entries: the budget covers all rows or none."""
-        return retrieval is not None and self.speech_entries > retrieval.budget.of(
-            self.speech_entries
-        )
+        return retrieval is not None and not retrieval.reads_all(self.speech_entries)
 
     # --- speech -----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import torch
 
 from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.indexes.kept import KeptIndex
+from murmur_cli.engine.indexes.whole_speech import whole_speech
 from murmur_cli.engine.policies.h2o import H2O
 from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.engine.speech_index import HeadSelection, Observed, SpeechRows
@@ -28,7 +29,7 @@ class AccumulatedIndex(KeptIndex):
         decay: float,
         reduce: Literal["sum", "mean", "max"],
     ) -> None:
-        most = rule.budget.of(places)
+        most = rule.budget.most(places)
         super().__init__(rule, arena, places, most=most, decay=decay, reduce=reduce)
         self._warm_up = rule.warm_up
 
@@ -53,11 +54,10 @@ class AccumulatedIndex(KeptIndex):
         assert chosen.num_indices is not None
         is_warm = torch.tensor(warm, device=rows.device)
         heads = chosen.num_indices.shape[1]
-        ends = rows.first_entries + rows.entries
-        spans = torch.stack((rows.first_entries, ends), dim=1)[:, None, None]
+        whole = whole_speech(rows, heads)
         return HeadSelection(
-            entries_read=torch.where(is_warm, rows.entries.float(), chosen.entries_read),
-            head_ranges=spans.expand(-1, heads, -1, -1).contiguous(),
+            entries_read=torch.where(is_warm, whole.entries_read, chosen.entries_read),
+            head_ranges=whole.head_ranges,
             num_head_ranges=is_warm[:, None].expand(-1, heads).to(torch.int32).contiguous(),
             indices=chosen.indices,
             num_indices=chosen.num_indices.masked_fill(is_warm[:, None], 0),

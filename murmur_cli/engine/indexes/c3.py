@@ -54,7 +54,7 @@ class C3Index(GroupIndex):
         self._places = places
         self._speech = OrderedSpeech(arena, places)
         # Twice as many nodes as hold the budget on average.
-        spare = 2 * (rule.budget.of(places) // rule.granularity) + 8
+        spare = 2 * (rule.budget.most(places) // rule.granularity) + 8
         super().__init__(rule, arena, groups, spare_groups=spare)
         shape = arena.shape
         self._counts = self._int32(shape.layers, shape.slots, shape.kv_heads)

@@ -23,7 +23,7 @@ class ChunkKvIndex(KeptIndex):
     """The best chunks of each layer."""
 
     def __init__(self, rule: ChunkKv, arena: KvArena, places: int) -> None:
-        most = max(rule.chunk, rule.budget.of(places))
+        most = max(rule.chunk, rule.budget.most(places))
         super().__init__(rule, arena, places, most=most, reduce="sum")
         self._options = rule
 
@@ -38,7 +38,7 @@ class ChunkKvIndex(KeptIndex):
             self._counts[layer, slot] = self._counts[layer - 1, slot]
             return
         entries = row.lengths[0]
-        number = max(1, self._rule.budget.of(entries) // self._options.chunk)
+        number = max(1, self._rule.budget.of_layer(layer, entries) // self._options.chunk)
         kept = best_chunks(scores[0].sum(dim=0), self._options.chunk, number)
         kept = kept + row.starts[0]
         self._lists[layer, slot, :, : len(kept)] = kept.to(torch.int32)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import torch
 
 from murmur_cli.engine.arena import KvArena
+from murmur_cli.engine.indexes.whole_speech import whole_speech
 from murmur_cli.engine.policies.retrieval import GroupRule
 from murmur_cli.engine.speech_index import HeadSelection, Observed, SpeechRows
 from murmur_kernels import Summaries
@@ -138,11 +139,16 @@ class GroupIndex:
         """(rows, kv_heads, groups) float32, -inf for padding."""
         raise NotImplementedError
 
-    def _wanted(self, rows: SpeechRows) -> torch.Tensor:
-        """(rows,) int32: entries to read."""
-        budget = self._rule.budget
+    def _wanted(self, layer: int, rows: SpeechRows) -> torch.Tensor:
+        """(rows, kv_heads) int32: entries to read."""
+        budget, heads = self._rule.budget, self._arena.shape.kv_heads
         return torch.tensor(
-            [budget.of(length) for length in rows.lengths],
+            [
+                [budget.of(length)] * heads
+                if budget.by_head is None
+                else [budget.of_head(layer, head, length) for head in range(heads)]
+                for length in rows.lengths
+            ],
             dtype=torch.int32,
             device=rows.device,
         )
@@ -184,7 +190,7 @@ class GroupIndex:
     ) -> HeadSelection:
         """Choose for the rows whose turn it is; the others read what they chose before."""
         if layer < self._rule.dense_layers:
-            return self._everything(rows)
+            return whole_speech(rows, self._arena.shape.kv_heads)
         due = [
             number for number, step in enumerate(rows.steps) if (step - 1) % self._rule.refresh == 0
         ]
@@ -197,7 +203,7 @@ class GroupIndex:
     def _choose(self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float) -> None:
         scores = self._scores(layer, rows, query, scale)
         all_starts, all_ends = rows.of(self.table.starts[layer]), rows.of(self.table.ends[layer])
-        wanted = self._wanted(rows)[:, None, None]
+        wanted = self._wanted(layer, rows)[:, :, None]
         order, starts, sizes = self._best(scores, all_starts, all_ends, wanted)
         before = sizes.cumsum(dim=2, dtype=torch.int32) - sizes
         taken = (wanted - before).clamp(min=0).minimum(sizes)
@@ -275,17 +281,6 @@ class GroupIndex:
         weightless = rows.of(self._chosen.log_counts[layer]) == NO_WEIGHT
         spans = spans.masked_fill(weightless.unsqueeze(3), 0)
         return spans + rows.first_entries[:, None, None, None]
-
-    def _everything(self, rows: SpeechRows) -> HeadSelection:
-        heads = self._arena.shape.kv_heads
-        ends = rows.first_entries + rows.entries
-        spans = torch.stack((rows.first_entries, ends), dim=1)[:, None, None]
-        number = torch.ones(len(rows.slots), heads, dtype=torch.int32, device=rows.device)
-        return HeadSelection(
-            entries_read=rows.entries.float(),
-            head_ranges=spans.expand(-1, heads, -1, -1).contiguous(),
-            num_head_ranges=number,
-        )
 
     @property
     def _values(self) -> torch.Tensor:

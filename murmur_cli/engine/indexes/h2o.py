@@ -37,4 +37,4 @@ class H2OIndex(AccumulatedIndex):
         return 2**31
 
     def _keep(self, layer: int, row: SpeechRows, scores: torch.Tensor) -> None:
-        self._keep_best(layer, row, scores, self._rule.budget.of(row.lengths[0]))
+        self._keep_best(layer, row, scores, self._budgets(layer, row.lengths[0]))

@@ -137,14 +137,21 @@ class KeptIndex:
         )
         rows.put(self._scores[layer], scores)
 
-    def _keep_best(self, layer: int, row: SpeechRows, scores: torch.Tensor, budget: int) -> None:
-        """The best `budget` entries of each KV head; of equal ones the earlier."""
+    def _budgets(self, layer: int, entries: int) -> list[int]:
+        """Of each KV head of a row with so many entries."""
+        budget = self._rule.budget
+        return [budget.of_head(layer, head, entries) for head in range(self._arena.shape.kv_heads)]
+
+    def _keep_best(
+        self, layer: int, row: SpeechRows, scores: torch.Tensor, budgets: Sequence[int]
+    ) -> None:
+        """The best entries of each KV head, so many as it has; of equal ones the earlier."""
         slot = row.slots[0]
         heads = scores.shape[1]
         topk_select(
             scores.contiguous(),
             row.entries[:, None].expand(1, heads).contiguous(),
-            torch.full((1, heads), budget, dtype=torch.int32, device=row.device),
+            torch.tensor([budgets], dtype=torch.int32, device=row.device),
             self._lists[layer, slot : slot + 1],
             self._counts[layer, slot : slot + 1],
             starts=row.first_entries,

@@ -47,7 +47,7 @@ class PageIndex(GroupIndex):
         score: PageScore,
     ) -> None:
         pages = max(1, -(-places // page))
-        wanted = max(least_pages, rule.budget.of(places) // page)
+        wanted = max(least_pages, rule.budget.most(places) // page)
         super().__init__(rule, arena, pages, spare_groups=wanted + 1)
         self._page = page
         self._least_pages = least_pages
@@ -100,7 +100,7 @@ class PageIndex(GroupIndex):
             weight=self._score.weight,
         )
 
-    def _wanted(self, rows: SpeechRows) -> torch.Tensor:
+    def _wanted(self, layer: int, rows: SpeechRows) -> torch.Tensor:
         """Whole pages: entries of so many full ones."""
-        pages = super()._wanted(rows) // self._page
+        pages = super()._wanted(layer, rows) // self._page
         return pages.clamp(min=self._least_pages) * self._page

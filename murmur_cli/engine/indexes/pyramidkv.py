@@ -23,9 +23,9 @@ class PyramidKvIndex(SnapKvIndex):
         super().__init__(rule, arena, places, most=2 * rule.budget.of(places))
         self._beta = rule.beta
 
-    def _budget(self, layer: int, entries: int) -> int:
-        mean = self._rule.budget.of(entries)
-        return pyramid_budget(layer, self._arena.shape.layers, mean, entries, self._beta)
+    def _budgets(self, layer: int, entries: int) -> list[int]:
+        shape, mean = self._arena.shape, self._rule.budget.of(entries)
+        return [pyramid_budget(layer, shape.layers, mean, entries, self._beta)] * shape.kv_heads
 
 
 def pyramid_budget(layer: int, layers: int, mean: int, entries: int, beta: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from murmur_cli.engine.arena import ArenaShape, KvArena
+from murmur_cli.engine.indexes.attention_spread import AttentionSpreadIndex
 from murmur_cli.engine.indexes.c3 import C3Index
 from murmur_cli.engine.indexes.c3_adaptive import AdaptiveC3Index
 from murmur_cli.engine.indexes.chunkkv import ChunkKvIndex
@@ -19,6 +20,7 @@ from murmur_cli.engine.indexes.quest import QuestIndex
 from murmur_cli.engine.indexes.snapkv import SnapKvIndex
 from murmur_cli.engine.indexes.unique import UniqueIndex
 from murmur_cli.engine.indexes.voxzip import VoxZipIndex
+from murmur_cli.engine.policies.attention_spread import AttentionSpread
 from murmur_cli.engine.policies.c3 import C3
 from murmur_cli.engine.policies.chunkkv import ChunkKv
 from murmur_cli.engine.policies.clusterkv import ClusterKv
@@ -47,6 +49,7 @@ INDEXES: dict[type[RetrievalRule], Any] = {
     PyramidKv: PyramidKvIndex,
     ChunkKv: ChunkKvIndex,
     VoxZip: VoxZipIndex,
+    AttentionSpread: AttentionSpreadIndex,
 }
 
 

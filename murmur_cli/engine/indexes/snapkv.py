@@ -33,7 +33,7 @@ class SnapKvIndex(KeptIndex):
             rule,
             arena,
             places,
-            most=rule.budget.of(places) if most is None else most,
+            most=rule.budget.most(places) if most is None else most,
             reduce="max" if rule.reduce == "max" else "mean",
         )
         self._options = rule
@@ -44,10 +44,7 @@ class SnapKvIndex(KeptIndex):
 
     def _keep(self, layer: int, row: SpeechRows, scores: torch.Tensor) -> None:
         pooled = pool(scores, self._options.kernel, self._options.pooling)
-        self._keep_best(layer, row, pooled, self._budget(layer, row.lengths[0]))
-
-    def _budget(self, layer: int, entries: int) -> int:
-        return self._rule.budget.of(entries)
+        self._keep_best(layer, row, pooled, self._budgets(layer, row.lengths[0]))
 
 
 def pool(scores: torch.Tensor, kernel: int, pooling: str) -> torch.Tensor:

@@ -40,6 +40,10 @@ class VoxZipIndex(AccumulatedIndex):
         return self._window
 
     def _keep(self, layer: int, row: SpeechRows, scores: torch.Tensor) -> None:
-        if self._by_layer:
-            scores = scores.sum(dim=1, keepdim=True).expand_as(scores)
-        self._keep_best(layer, row, scores, self._rule.budget.of(row.lengths[0]))
+        entries = row.lengths[0]
+        if not self._by_layer:
+            self._keep_best(layer, row, scores, self._budgets(layer, entries))
+            return
+        scores = scores.sum(dim=1, keepdim=True).expand_as(scores)
+        budget = self._rule.budget.of_layer(layer, entries)
+        self._keep_best(layer, row, scores, [budget] * scores.shape[1])

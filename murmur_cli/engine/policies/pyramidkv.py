@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.policies.snapkv import check_observed
+from murmur_cli.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,8 @@ class PyramidKv(RetrievalRule):
     def __post_init__(self) -> None:
         check_observed(self.window, self.kernel, self.pooling, self.reduce)
         require_at_least("beta", self.beta, 1)
+        if self.budget.by_head is not None:
+            raise UsageError(
+                "--kv-budget: pyramidkv shares its budget out over the layers by itself; give "
+                "entries, such as 256, or a share, such as 0.25"
+            )

@@ -83,12 +83,8 @@ def build_policy(name: str, options: dict[str, str], rates: RequestRates) -> Evi
     """
     check_policy_name(name)
     rules = POLICIES[name](rates)
-    speech_rule = rules[0] if isinstance(rules, tuple) else rules
-    if BUDGET in options and not isinstance(speech_rule, RetrievalRule):
-        raise UsageError(
-            f"--kv-budget {options[BUDGET]}: policy '{name}' chooses by position and has no "
-            f"budget; {', '.join(RETRIEVAL)} have one"
-        )
+    if BUDGET in options:
+        check_takes_budget(name, options[BUDGET])
     if not isinstance(rules, tuple):
         joint, used = override(rules, options)
         reject_unknown(name, options, _options(rules), used)
@@ -109,6 +105,15 @@ def build_policy(name: str, options: dict[str, str], rates: RequestRates) -> Evi
     output, used_output = override(output, output_options, "output")
     reject_unknown(name, options, known, used_speech | used_output)
     return EvictionPolicy(name, speech, output)
+
+
+def check_takes_budget(name: str, budget: str) -> None:
+    """Raise a UsageError if the named policy chooses by position, and so has no budget."""
+    if name.partition("+")[0] not in RETRIEVAL:
+        raise UsageError(
+            f"--kv-budget {budget}: policy '{name}' chooses by position and has no budget; "
+            f"{', '.join(RETRIEVAL)} have one"
+        )
 
 
 def _options(rule: SpeechRule | OutputRule) -> set[str]:

@@ -6,7 +6,9 @@ are, by the index in `engine/indexes` that belongs to the rule's class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 from murmur_cli.engine.policies.base import EvictionPolicy, FocusNeed
 from murmur_cli.engine.policies.kv_budget import KvBudget
@@ -32,9 +34,15 @@ class RetrievalRule:
     def select_speech(self, row: RowView) -> tuple[Range, ...] | None:
         """All entries if the budget covers them; else None, the index chooses."""
         n = row.speech_entries
-        if n <= self.budget.of(n):
-            return merge_ranges((0, n))
-        return None
+        return merge_ranges((0, n)) if self.reads_all(n) else None
+
+    def reads_all(self, entries: int) -> bool:
+        """Whether a row with so many speech entries is read whole, without the index."""
+        return self.budget.covers(entries)
+
+    def of_layers(self, layers: Sequence[int]) -> Self:
+        """The rule for an index over some layers of the model, which it counts from 0."""
+        return replace(self, budget=self.budget.of_layers(layers))
 
     @property
     def focus_need(self) -> FocusNeed | None:
@@ -66,6 +74,19 @@ class GroupRule(RetrievalRule):
 def retrieval_of(policy: EvictionPolicy) -> RetrievalRule | None:
     """The policy's speech rule if it has an index."""
     return policy.speech if isinstance(policy.speech, RetrievalRule) else None
+
+
+def check_heads(policy: EvictionPolicy, kv_heads: Sequence[int]) -> None:
+    """Reject budgets by head that are another model's.
+
+    kv_heads: of each layer, 0 for layers whose speech no index chooses from.
+
+    Raises:
+        UsageError: the budgets are of other layers or heads.
+    """
+    rule = retrieval_of(policy)
+    if rule is not None:
+        rule.budget.check_heads(kv_heads)
 
 
 def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
