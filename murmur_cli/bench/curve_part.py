@@ -5,7 +5,8 @@ from __future__ import annotations
 from murmur_cli.bench.contender_process import MURMUR, ContenderProcess, Heard, murmur_options
 from murmur_cli.bench.engine_report import EngineRequest, engine_report
 from murmur_cli.bench.engine_setting import BASELINE, EngineSetting
-from murmur_cli.bench.job_part import KV, WER, Bench, error_figures, kv_bytes_per_token
+from murmur_cli.bench.job_errors import WER, error_figures
+from murmur_cli.bench.job_part import KV, Bench, kv_bytes_per_token
 from murmur_cli.bench.murmur_worker import option_text
 from murmur_cli.bench.recipe import Contender, CurvePart, CurveSetting
 from murmur_cli.bench.record import BenchPart, BenchRow, Column, Figure, Scale
@@ -34,7 +35,6 @@ def measure_curve(bench: Bench, part: CurvePart) -> BenchPart:
             EngineRequest(
                 model=bench.recipe.model,
                 settings=settings,
-                # Speech: a policy that follows the reader has nothing to follow in noise.
                 audio=tuple(str(file) for file in files),
                 batch_size=part.batch_size,
                 steps=part.steps,
@@ -61,7 +61,7 @@ def measure_curve(bench: Bench, part: CurvePart) -> BenchPart:
             step = steps[setting.name]
             try:
                 process.reopen(murmur_options(options, bench.recipe, diarize=False))
-                heard = process.run(files).heard
+                heard = process.run(files, audio).heard
             except WorkerError as error:
                 rows.append(BenchRow(setting.name, options=step.options, not_run=str(error)))
                 continue

@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from murmur_cli.bench.bench_audio import BenchAudio
-from murmur_cli.bench.contender_process import UNKNOWN, ContenderProcess, Heard, Pythons
+from murmur_cli.bench.contender_process import ContenderProcess, Heard, Pythons
+from murmur_cli.bench.job_errors import (
+    SPEAKER_COLUMNS,
+    SPEAKER_DETAILS,
+    WER,
+    job_errors,
+    pooled,
+    recording_figures,
+)
 from murmur_cli.bench.recipe import Contender, JobPart, Recipe
 from murmur_cli.bench.record import BenchPart, BenchRow, Column, Figure
-from murmur_cli.bench.scoring import (
-    NORMALISER,
-    Errors,
-    speaker_word_errors,
-    time_errors,
-    with_speakers,
-    word_errors,
-)
+from murmur_cli.bench.scoring import NORMALISER
 from murmur_cli.bench.spread import spread_of
 from murmur_cli.bench.worker_process import WorkerError
 
@@ -27,14 +28,8 @@ WARM_UP_S = 20.0
 
 SPEED = Column("times_realtime", "× real time")
 PEAK = Column("peak_bytes", "peak MB", digits=0, divisor=1e6)
-WER = Column("wer_percent", "WER %", digits=2)
 KV = Column("kv_bytes_per_token", "KV kB/token", digits=0, divisor=1e3)
 CPU = Column("cpu_s", "CPU s")
-CPWER = Column("cpwer_percent", "cpWER %", digits=2)
-DER = Column("der_percent", "DER %", digits=2)
-JER = Column("jer_percent", "JER %", digits=2)
-SPEAKER_WORDS = Column("cpwer_minus_wer_percent", "cpWER − WER", digits=2)
-COUNT = Column("speaker_count_error", "speakers off", digits=2)
 SPEAKERS_RTF = Column("speakers_real_time_factor", "speakers' RTF", digits=4)
 
 Say = Callable[[str], None]
@@ -61,7 +56,10 @@ class Bench:
 
 @dataclass(slots=True)
 class _Runs:
-    """Repeats of one contender; `heard` is from its last round."""
+    """Repeats of one contender; `heard` is from its last round.
+
+    speakers_s: what finding turns took, of the rounds that tell.
+    """
 
     wall_s: list[float] = field(default_factory=list)
     cpu_s: list[float] = field(default_factory=list)
@@ -97,13 +95,13 @@ def measure_jobs(
                     diarize=diarize,
                 )
                 stack.callback(process.close)
-                process.run([warm_up])
+                process.run([warm_up], audio[:1])
                 processes[contender.name] = process
                 remarks += _remarks(process)
             except WorkerError as error:
                 runs[contender.name].failure = str(error)
                 bench.say(f"{key}: {contender.name} not run: {error}")
-        _alternate(bench, key, part.rounds, list(processes.values()), files, runs)
+        _alternate(bench, key, part.rounds, list(processes.values()), files, audio, runs)
     rows = tuple(_row(one, runs[one.name], audio, diarize=diarize) for one in part.contender)
     seconds = sum(one.duration_s for one in audio)
     note = (
@@ -116,9 +114,11 @@ def measure_jobs(
         CPU,
         PEAK,
         WER,
-        *((CPWER, SPEAKER_WORDS, DER, JER, COUNT, SPEAKERS_RTF) if diarize else (KV,)),
+        *((*SPEAKER_COLUMNS, SPEAKERS_RTF) if diarize else (KV,)),
     )
-    return BenchPart(key, title, note, rows, columns, part.baseline), tuple(remarks)
+    details = SPEAKER_DETAILS if diarize else ()
+    made = BenchPart(key, title, note, rows, columns, part.baseline, details=details)
+    return made, tuple(remarks)
 
 
 def _alternate(
@@ -127,6 +127,7 @@ def _alternate(
     rounds: int,
     processes: Sequence[ContenderProcess],
     files: Sequence[Path],
+    audio: Sequence[BenchAudio],
     runs: dict[str, _Runs],
 ) -> None:
     for number in range(rounds):
@@ -136,13 +137,14 @@ def _alternate(
             if own.failure is not None or number >= (process.contender.rounds or rounds):
                 continue
             try:
-                result = process.run(files)
+                result = process.run(files, audio)
             except WorkerError as error:
                 own.failure = str(error)
                 continue
             own.wall_s.append(result.wall_s)
             own.cpu_s.append(result.cpu_s)
-            own.speakers_s.append(result.speakers_s)
+            if result.speakers_s is not None:
+                own.speakers_s.append(result.speakers_s)
             own.peak_bytes = max(own.peak_bytes, result.peak_bytes)
             own.heard = result.heard
             bench.say(
@@ -158,43 +160,27 @@ def _row(
     if runs.failure is not None:
         return BenchRow(contender.name, options=options, not_run=runs.failure)
     seconds = sum(one.duration_s for one in audio)
+    errors = [
+        job_errors(one, heard, diarize=diarize)
+        for one, heard in zip(audio, runs.heard, strict=True)
+    ]
     figures: dict[str, Figure] = {
-        SPEED.key: seconds / spread_of(runs.wall_s).median,
         CPU.key: spread_of(runs.cpu_s).median,
         PEAK.key: runs.peak_bytes,
         KV.key: kv_bytes_per_token(runs.heard),
-        SPEAKERS_RTF.key: spread_of(runs.speakers_s).median / seconds if diarize else None,
+        SPEAKERS_RTF.key: spread_of(runs.speakers_s).median / seconds if runs.speakers_s else None,
+        **pooled(errors),
     }
-    figures |= error_figures(audio, runs.heard, diarize=diarize)
-    return BenchRow(contender.name, tuple(runs.wall_s), figures, options)
-
-
-def error_figures(
-    audio: Sequence[BenchAudio], heard: Sequence[Heard], *, diarize: bool
-) -> dict[str, Figure]:
-    """Rates pooled over the recordings that have a reference; None where none has."""
-    words, speakers, times, jaccard = Errors(), Errors(), Errors(), Errors()
-    counts: list[int] = []
-    for one, found in zip(audio, heard, strict=True):
-        if one.spoken is not None:
-            words += word_errors(one.spoken, found.words)
-        if diarize and one.spoken is not None:
-            named = any(word.speaker != UNKNOWN for word in found.words)
-            given = found.words if named else with_speakers(found.words, found.turns)
-            speakers += speaker_word_errors(one.spoken, given)
-        if diarize and one.turns is not None:
-            errors = time_errors(one.turns, found.turns, one.duration_s)
-            times, jaccard = times + errors.time, jaccard + errors.jaccard
-            counts.append(abs(errors.count))
-    wer, cpwer = words.percent, speakers.percent
-    return {
-        WER.key: wer,
-        CPWER.key: cpwer,
-        SPEAKER_WORDS.key: None if wer is None or cpwer is None else cpwer - wer,
-        DER.key: times.percent,
-        JER.key: jaccard.percent,
-        COUNT.key: sum(counts) / len(counts) if counts else None,
+    recordings = {
+        one.name: recording_figures(found)
+        for one, found in zip(audio, errors, strict=True)
+        if len(audio) > 1
     }
+    if any(heard.words is None for heard in runs.heard):
+        # Half of the job: its time is in the column of the speakers.
+        return BenchRow(contender.name, (), figures, options, recordings=recordings)
+    figures[SPEED.key] = seconds / spread_of(runs.wall_s).median
+    return BenchRow(contender.name, tuple(runs.wall_s), figures, options, recordings=recordings)
 
 
 def kv_bytes_per_token(heard: Sequence[Heard]) -> float | None:

@@ -22,7 +22,8 @@ class Contender:
 
     Attributes:
         name: of the row.
-        tool: 'murmur', 'faster-whisper', 'openai-whisper', or 'faster-whisper+senko'.
+        tool: 'murmur', 'faster-whisper', 'openai-whisper', 'faster-whisper+senko'; of speakers
+            only, 'pyannote-3.1' and 'murmur-reference-voices' (the floor below every clustering).
         options: of the tool: settings of `murmur transcribe` by their Python names, or the
             tool's own arguments.
         rounds: repeats, at most those of the part; 0 means as many. For slow tools.

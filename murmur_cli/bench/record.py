@@ -43,7 +43,13 @@ class Column:
 class BenchRow:
     """One contender. Either it was measured, or `not_run` says why not.
 
-    `samples_s` are its repeats in seconds, in the order of the rounds.
+    Attributes:
+        name: of the row.
+        samples_s: its repeats in seconds, in the order of the rounds.
+        figures: of all recordings.
+        options: what the contender was given.
+        not_run: why not.
+        recordings: figures of each, by name; empty if there is one only.
     """
 
     name: str
@@ -51,11 +57,20 @@ class BenchRow:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     options: Mapping[str, Figure] = field(default_factory=dict)
     not_run: str | None = None
+    recordings: Mapping[str, Mapping[str, Figure]] = field(default_factory=dict)
 
     @property
     def spread(self) -> Spread | None:
         """Of the repeats; None if there is none."""
         return spread_of(self.samples_s) if self.samples_s else None
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A figure of each recording by itself; `truth`, if there is one, is the same for all rows."""
+
+    shown: Column
+    truth: Column | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +87,7 @@ class BenchPart:
         scale: unit of the shown times.
         scatter: the figures (right, up) of a picture that sets one against the other; None for
             bars.
+        details: figures shown of each recording by itself, where there are several.
     """
 
     key: str
@@ -82,6 +98,7 @@ class BenchPart:
     baseline: str
     scale: Scale = Scale.SECONDS
     scatter: tuple[Column, Column] | None = None
+    details: tuple[Detail, ...] = ()
 
     def times_faster(self, row: BenchRow) -> float | None:
         """Than the baseline; None where one of the two was not measured."""

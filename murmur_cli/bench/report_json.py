@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from murmur_cli.bench.record import BenchPart, BenchReport, BenchRow, Figure
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 TIME_DIGITS = 6
 
 
@@ -46,8 +47,13 @@ def _row(part: BenchPart, row: BenchRow) -> dict[str, Any]:
         if spread is None
         else {key: _rounded(value) for key, value in dataclasses.asdict(spread).items()},
         "times_faster": _rounded(part.times_faster(row)),
-        "figures": {key: _rounded(value) for key, value in row.figures.items()},
+        "figures": _figures(row.figures),
+        "recordings": {name: _figures(figures) for name, figures in row.recordings.items()},
     }
+
+
+def _figures(figures: Mapping[str, Figure]) -> dict[str, Figure]:
+    return {key: _rounded(value) for key, value in figures.items()}
 
 
 def _rounded(value: Figure) -> Figure:

@@ -48,7 +48,8 @@ def _bars(part: BenchPart, top: float) -> tuple[list[str], float]:
         shapes.append(_text(NAME_WIDTH - 10, middle + 4, row.name, anchor="end"))
         spread = row.spread
         if spread is None:
-            shapes.append(_text(NAME_WIDTH, middle + 4, f"not run: {row.not_run or 'no repeats'}"))
+            why = f"not run: {row.not_run}" if row.not_run else "not timed: a part of the job only"
+            shapes.append(_text(NAME_WIDTH, middle + 4, why))
             continue
         colour = BASE_COLOUR if row.name == part.baseline else BAR_COLOUR
         shapes.append(_bar(middle, spread.median * per_s, colour))

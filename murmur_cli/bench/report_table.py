@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from murmur_cli.bench.record import BenchPart, BenchReport, BenchRow
+from murmur_cli.bench.record import BenchPart, BenchReport, BenchRow, Detail
 
 
 def header(part: BenchPart) -> tuple[str, ...]:
@@ -50,7 +50,25 @@ def markdown(report: BenchReport) -> str:
         lines += [_line(("", *titles[1:])), _line(("---", *("---:",) * (len(titles) - 1)))]
         lines += [_line(cells(part, row)) for row in part.rows]
         lines += ["", f"× faster: than “{part.baseline}”, median over the rounds."]
+        for detail in part.details:
+            lines += _of_recordings(part, detail)
     return "\n".join(lines) + "\n"
+
+
+def _of_recordings(part: BenchPart, detail: Detail) -> list[str]:
+    """A table of one figure: recordings down, contenders across; nothing if there is none."""
+    rows = [row for row in part.rows if row.recordings]
+    if not rows:
+        return []
+    truth = detail.truth
+    titles = ("recording", *([truth.title] if truth else []), *(row.name for row in rows))
+    lines = ["", f"{detail.shown.title} of each recording:", "", _line(titles)]
+    lines.append(_line(("---", *("---:",) * (len(titles) - 1))))
+    for name, figures in rows[0].recordings.items():
+        known = [truth.text(figures.get(truth.key))] if truth else []
+        found = [detail.shown.text(row.recordings[name].get(detail.shown.key)) for row in rows]
+        lines.append(_line((name, *known, *found)))
+    return lines
 
 
 def _line(texts: tuple[str, ...]) -> str:

@@ -39,8 +39,9 @@ def _row(bench: Bench, part: ScalingPart, once: BenchAudio, factor: int) -> Benc
             contender, bench.recipe, bench.pythons, bench.folder / "worker.log", diarize=True
         )
         try:
-            process.run([once.excerpt(0.0, WARM_UP_S).write(folder)])
-            result = process.run([longer.write(folder)])
+            warm_up = once.excerpt(0.0, WARM_UP_S)
+            process.run([warm_up.write(folder)], [warm_up])
+            result = process.run([longer.write(folder)], [longer])
         finally:
             process.close()
     except WorkerError as error:

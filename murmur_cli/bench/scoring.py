@@ -14,13 +14,14 @@ from murmur_cli.scoring.counts import WordCounts
 from murmur_cli.scoring.edit_distance import edits
 from murmur_cli.scoring.meeteval_log import quiet_meeteval
 from murmur_cli.scoring.settings import ScoreSettings
-from murmur_cli.scoring.speaker_pairing import MEETEVAL_MOST_SPEAKERS, cp_score
-from murmur_cli.scoring.streams import SpokenWords, Stream, by_speaker
+from murmur_cli.scoring.speaker_pairing import cp_score, tcp_score
+from murmur_cli.scoring.streams import SpokenWords, Stream
 from murmur_cli.scoring.time_errors import score_times
 from murmur_cli.types import SpeakerTurn, TimeSpan
 
 FILLERS = ("uh", "um", "mm", "hmm", "mhm", "ah", "oh", "eh", "er", "erm", "huh")
 NORMALISER = "lower case, punctuation and fillers removed"
+COLLAR_S = 5.0
 
 _MARKS = re.compile(r"[^\w\s']")
 _FILLERS = re.compile(rf"\b(?:{'|'.join(map(re.escape, FILLERS))})\b")
@@ -54,16 +55,15 @@ def word_errors(reference: Sequence[Spoken], found: Sequence[Spoken]) -> Errors:
 
 
 def speaker_word_errors(reference: Sequence[Spoken], found: Sequence[Spoken]) -> Errors:
-    """Edit distance of each speaker's words under the best pairing of speakers.
-
-    Not counted (no errors of no words) with more speakers than MeetEval takes, so that all rows
-    of a table are paired in one way.
-    """
-    streams = _stream(reference), _stream(found)
-    if max(len(by_speaker(stream)) for stream in streams) > MEETEVAL_MOST_SPEAKERS:
-        return Errors()
+    """Edit distance of each speaker's words under the best pairing of speakers, of any number."""
     with quiet_meeteval():
-        return _word_errors(cp_score(*streams).counts)
+        return _word_errors(cp_score(_stream(reference), _stream(found)).counts)
+
+
+def timed_speaker_word_errors(reference: Sequence[Spoken], found: Sequence[Spoken]) -> Errors:
+    """The same where only words within `COLLAR_S` of each other may stand for each other."""
+    with quiet_meeteval():
+        return _word_errors(tcp_score(_stream(reference), _stream(found), COLLAR_S).counts)
 
 
 @dataclass(frozen=True, slots=True)

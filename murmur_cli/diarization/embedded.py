@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from murmur_cli.diarization.base import NO_HINTS, ToldTurn
-from murmur_cli.diarization.clean_speech import find_pieces
+from murmur_cli.diarization.clean_speech import Piece, find_pieces
 from murmur_cli.diarization.embedding import Embedder
 from murmur_cli.diarization.fbank import log_mel
 from murmur_cli.diarization.frame_grid import frames_in, plan_windows
@@ -21,6 +21,7 @@ from murmur_cli.diarization.told_voices import voice_of, voices_of_turns
 from murmur_cli.types import (
     Chunk,
     ChunkDiarization,
+    Embedding,
     LocalSpeaker,
     LocalTurn,
     ModelIdentity,
@@ -28,6 +29,12 @@ from murmur_cli.types import (
     SpeakerHints,
     TimeSpan,
 )
+from murmur_cli.voice_clustering import Labels
+
+PieceVoices = Callable[
+    [SampleSource, Chunk, Sequence[Piece], SpeakerHints], tuple[list[Embedding | None], Labels]
+]
+"""For each piece of a chunk its embedding and its voice, as `voices_of_pieces` numbers them."""
 
 STEP_S = 5.0
 """Distance of the windows: each frame is seen twice."""
@@ -48,6 +55,7 @@ class EmbeddedDiarizer:
         identities: tuple[ModelIdentity, ...] = (),
         rule: VoiceRule = DEFAULT_RULE,
         step_s: float = STEP_S,
+        piece_voices: PieceVoices | None = None,
     ) -> None:
         """Load both networks.
 
@@ -57,6 +65,8 @@ class EmbeddedDiarizer:
             identities: what the two files are, in this order.
             rule: how slots of windows become voices.
             step_s: distance of the windows.
+            piece_voices: tells the voices of pieces apart instead of CAM++ and `rule`; for
+                experiments.
 
         Raises:
             ModelError: a file is missing, damaged or of another network.
@@ -66,6 +76,7 @@ class EmbeddedDiarizer:
         self._identities = identities
         self._rule = rule
         self._step_s = step_s
+        self._piece_voices = piece_voices or self._voices_by_sound
 
     @property
     def identities(self) -> tuple[ModelIdentity, ...]:
@@ -91,9 +102,7 @@ class EmbeddedDiarizer:
         grid = plan_windows(chunk.span, self._step_s)
         segmentation = self._segmenter.segment(samples, grid, chunk.speech)
         pieces = find_pieces(segmentation)
-        features = log_mel(samples[chunk.span.start : chunk.span.end])
-        embeddings = embed_pieces(pieces, partial(self._embedder.embed, features))
-        voice = voices_of_pieces(pieces, embeddings, self._rule, hints)
+        embeddings, voice = self._piece_voices(samples, chunk, pieces, hints)
         slot_voices = voices_of_slots(segmentation, pieces, voice)
         activity = voice_activity(segmentation, slot_voices)
         # The voice activity detector misses the ends of far, quiet speech, so turns may reach
@@ -122,6 +131,13 @@ class EmbeddedDiarizer:
                 for local, (_, number) in enumerate(spoken)
             ),
         )
+
+    def _voices_by_sound(
+        self, samples: SampleSource, chunk: Chunk, pieces: Sequence[Piece], hints: SpeakerHints
+    ) -> tuple[list[Embedding | None], Labels]:
+        features = log_mel(samples[chunk.span.start : chunk.span.end])
+        embeddings = embed_pieces(pieces, partial(self._embedder.embed, features))
+        return embeddings, voices_of_pieces(pieces, embeddings, self._rule, hints)
 
     def voices(
         self, samples: SampleSource, chunk: Chunk, told: Sequence[ToldTurn]

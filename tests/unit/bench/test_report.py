@@ -30,12 +30,24 @@ def test_report_when_written_then_files_are_the_expected_ones(
 
 def test_cells_when_measured_then_median_spread_and_ratio_of_rounds() -> None:
     part = fixed_report().parts[0]
-    theirs, ours, absent = (report_table.cells(part, row) for row in part.rows)
+    theirs, ours, absent, half = (report_table.cells(part, row) for row in part.rows)
     assert theirs == ("theirs", "6.00", "4.00", "5.00–7.00", "3", "1.00", "20.00")
     # Rounds: 4/2, 8/2, 6/2.
     assert ours == ("ours | both", "2.00", "2.00", "2.00–2.00", "3", "3.00", "19.12")
     assert absent == ("absent", "not run: no peers here", "–", "–", "–", "–", "–")
+    assert half == ("half", *["–"] * 6)
     assert len(report_table.header(part)) == len(theirs)
+
+
+def test_markdown_when_recordings_have_figures_then_a_table_of_each() -> None:
+    lines = report_table.markdown(fixed_report()).splitlines()
+    at = lines.index("found of each recording:")
+    assert lines[at + 2 : at + 6] == [
+        "| recording | in truth | theirs | half |",
+        "| --- | ---: | ---: | ---: |",
+        "| one | 2 | 3 | 2 |",
+        "| two \\| b | 4 | 4 | 1 |",
+    ]
 
 
 def test_cells_when_the_scale_is_milliseconds_then_times_are() -> None:
@@ -45,12 +57,15 @@ def test_cells_when_the_scale_is_milliseconds_then_times_are() -> None:
 
 def test_json_when_read_then_every_repeat_and_ratio_is_there() -> None:
     document = json.loads(report_json.render(fixed_report()))
-    theirs, ours, absent = document["parts"][0]["rows"]
+    theirs, ours, absent, half = document["parts"][0]["rows"]
     assert theirs["samples_s"] == [4.0, 8.0, 6.0]
     assert theirs["spread_s"]["lower_quartile"] == 5.0
     assert ours["times_faster"] == 3.0
     assert absent["not_run"] == "no peers here"
     assert absent["spread_s"] is None
+    assert half["times_faster"] is None
+    assert half["recordings"]["two | b"] == {"wer_percent": None, "found": 1, "true": 4}
+    assert ours["recordings"] == {}
     assert document["remarks"] == ["a remark"]
 
 

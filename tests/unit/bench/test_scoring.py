@@ -60,6 +60,9 @@ def test_with_speakers_when_turns_overlap_or_are_away_then_longest_meeting_or_ne
     assert with_speakers(words, ()) == words
 
 
-def test_speaker_word_errors_when_there_are_too_many_speakers_then_there_is_no_rate() -> None:
+def test_speaker_word_errors_when_meeteval_refuses_the_number_then_speakers_are_paired_still() -> (
+    None
+):
+    """Three and two words against two of 21 speakers with one each: 3 and 2 errors, 19 too many."""
     crowd = tuple(Spoken(0, 1, f"{number}", "word") for number in range(21))
-    assert speaker_word_errors(REFERENCE, crowd).percent is None
+    assert speaker_word_errors(REFERENCE, crowd) == Errors(24, 5)
