@@ -10,7 +10,10 @@ import torch
 from murmur_cli.engine.regions import Range
 from murmur_cli.engine.speech_index import HeadSelection, SpeechIndex, SpeechRows
 from murmur_cli.engine.speech_trace import by_entry
-from murmur_kernels import MAX_RANGES, Selection, Summaries, decode_attention
+from murmur_kernels import MAX_RANGES, GroupChoice, Selection, decode_attention
+
+NOWHERE = -1
+"""Place of a row that no index serves in what an index lists."""
 
 
 class RetrievalStep:
@@ -48,8 +51,11 @@ class RetrievalStep:
             ranges=packed[:, 2:].view(len(slots), MAX_RANGES, 2),
             num_ranges=packed[:, 1],
         )
-        self._read = torch.zeros(len(rows.slots), device=device)
-        self._layers = 0
+        self._places = self._rows.slot_index
+        if self._served is not None:
+            self._places = torch.full((len(slots),), NOWHERE, dtype=torch.int32, device=device)
+            self._places[self._served] = rows.slot_index
+        self._chosen: list[HeadSelection] = []
 
     def attend(
         self,
@@ -68,10 +74,12 @@ class RetrievalStep:
         rows = self._rows
         own = query if self._served is None else query[self._served]
         chosen = index.select(layer, rows, own, scale)
-        self._read += chosen.entries_read
-        self._layers += 1
+        self._chosen.append(chosen)
+        choice = chosen.choice
         if self._served is not None:
-            chosen = _among(chosen, self._served, self._count)
+            choice = None if choice is None else self._among_all(choice)
+            if chosen.places is None:
+                chosen = _among(chosen, self._served, self._count)
         selection = replace(
             self._shared,
             head_ranges=chosen.head_ranges,
@@ -79,6 +87,7 @@ class RetrievalStep:
             indices=chosen.indices,
             num_indices=chosen.num_indices,
             summaries=chosen.summaries,
+            places=None if chosen.places is None else self._places,
         )
         found = decode_attention(
             query,
@@ -88,6 +97,7 @@ class RetrievalStep:
             scale,
             probe_heads,
             log_sum_exp=index.needs_log_sum_exp,
+            choice=choice,
         )
         if found.log_sum_exp is not None:
             sums = found.log_sum_exp
@@ -100,7 +110,7 @@ class RetrievalStep:
         spans = index.summary_ranges(layer, rows)
         if spans is not None and self._served is not None:
             spans = _spread(spans, self._served, self._count)
-        seen = by_entry(found.probabilities, selection, spans, heads, keys.shape[2])
+        seen = by_entry(found.probabilities, selection.by_row(), spans, heads, keys.shape[2])
         if self._served is None:
             return found.out, index.in_time(layer, rows, heads, seen)
         seen[self._served] = index.in_time(layer, rows, heads, seen[self._served])
@@ -108,11 +118,22 @@ class RetrievalStep:
 
     def speech_read(self) -> tuple[float | None, ...]:
         """Entries that each row read of its speech, mean over layers; None: not by an index."""
-        means = (self._read / max(1, self._layers)).tolist()
+        if not self._chosen:
+            return (None,) * self._count
+        read = torch.stack([chosen.mean_read() for chosen in self._chosen])
+        means = read.mean(dim=0).tolist()
         if self._served is None:
             return tuple(means)
         of_row = dict(zip(self._served, means, strict=True))
         return tuple(of_row.get(row) for row in range(self._count))
+
+    def _among_all(self, choice: GroupChoice) -> GroupChoice:
+        """The same among all rows, of which the others choose nothing."""
+        assert self._served is not None
+        due, fresh = [False] * self._count, [False] * self._count
+        for row, is_due, is_fresh in zip(self._served, choice.due, choice.fresh, strict=True):
+            due[row], fresh[row] = is_due, is_fresh
+        return replace(choice, due=tuple(due), fresh=tuple(fresh))
 
 
 def _among(chosen: HeadSelection, numbers: list[int], count: int) -> HeadSelection:
@@ -124,21 +145,13 @@ def _among(chosen: HeadSelection, numbers: list[int], count: int) -> HeadSelecti
     def spread_if(part: torch.Tensor | None) -> torch.Tensor | None:
         return None if part is None else spread(part)
 
-    summaries = chosen.summaries
+    assert chosen.summaries is None, "summaries lie in a state"
     return HeadSelection(
         entries_read=spread(chosen.entries_read),
         head_ranges=spread_if(chosen.head_ranges),
         num_head_ranges=spread_if(chosen.num_head_ranges),
         indices=spread_if(chosen.indices),
         num_indices=spread_if(chosen.num_indices),
-        summaries=None
-        if summaries is None
-        else Summaries(
-            spread(summaries.keys),
-            spread(summaries.values),
-            spread(summaries.log_counts),
-            spread(summaries.counts),
-        ),
     )
 
 

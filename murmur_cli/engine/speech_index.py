@@ -14,7 +14,7 @@ from typing import Protocol
 
 import torch
 
-from murmur_kernels import Summaries
+from murmur_kernels import GroupChoice, Summaries
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,12 @@ class HeadSelection:
     """What the rows of one step read of the speech in one layer, per KV head.
 
     Attributes:
-        entries_read: (rows,) float32, entries and summaries read, mean over KV heads.
+        entries_read: (rows,) float32, entries read, mean over KV heads; with `places` a state
+            (slots, kv_heads) int32. Summaries, which are all read, are not in it.
         head_ranges, num_head_ranges, indices, num_indices, summaries: as in
             `murmur_kernels.Selection`; entries of the slot.
+        places: (rows,) int32, where each row lies in all of these. None: row r at r.
+        choice: made before they are read, if any; of these rows.
     """
 
     entries_read: torch.Tensor
@@ -33,6 +36,18 @@ class HeadSelection:
     indices: torch.Tensor | None = None
     num_indices: torch.Tensor | None = None
     summaries: Summaries | None = None
+    places: torch.Tensor | None = None
+    choice: GroupChoice | None = None
+
+    def mean_read(self) -> torch.Tensor:
+        """(rows,) float32: entries and summaries read, mean over KV heads; after the choice."""
+        read = self.entries_read
+        if self.places is None:
+            assert self.summaries is None, "summaries lie in a state"
+            return read
+        if self.summaries is not None:
+            read = read + self.summaries.counts
+        return read.index_select(0, self.places).float().mean(dim=1)
 
 
 @dataclass(frozen=True)
@@ -141,7 +156,7 @@ class SpeechIndex(Protocol):
     def select(
         self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
     ) -> HeadSelection:
-        """What the rows read. query: (rows, query_heads, head_dim)."""
+        """What the rows read, once its choice is made. query: (rows, query_heads, head_dim)."""
 
     def summary_ranges(self, layer: int, rows: SpeechRows) -> torch.Tensor | None:
         """Entries of the slot that each summary of the last selection stands for.

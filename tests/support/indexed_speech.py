@@ -13,6 +13,7 @@ from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.retrieval_step import RetrievalStep
 from murmur_cli.engine.speech_index import HeadSelection, Observed, SpeechRows
+from murmur_kernels import choose_groups
 
 CPU = torch.device("cpu")
 RATES = RequestRates(50.0, 7.0, 30.0)
@@ -74,7 +75,11 @@ class IndexedSpeech:
 
     def select(self, query: torch.Tensor, step: int = 1, layer: int = 0) -> HeadSelection:
         """What a step reads; query (rows, query_heads, head_dim)."""
-        return self.index.select(layer, self.rows(step), query, 1.0)
+        rows = self.rows(step)
+        chosen = self.index.select(layer, rows, query, 1.0)
+        if chosen.choice is not None:
+            choose_groups(query, chosen.choice, rows.slot_index, 1.0)
+        return chosen
 
     def kept(self, query: torch.Tensor, step: int = 1, layer: int = 0) -> list[list[set[int]]]:
         """Entries of the speech, in the order of time, that each row and KV head reads."""
@@ -110,6 +115,8 @@ class IndexedSpeech:
 
 def _listed(chosen: HeadSelection, row: int, head: int) -> list[int]:
     found: list[int] = []
+    if chosen.places is not None:
+        row = int(chosen.places[row])
     if chosen.head_ranges is not None and chosen.num_head_ranges is not None:
         number = int(chosen.num_head_ranges[row, head])
         for start, end in chosen.head_ranges[row, head, :number].tolist():

@@ -139,5 +139,4 @@ class _GroupScores(Code):
         lengths = build.fmul(self.root(self.sums(squares)), self._length)
         some = build.fcmp_ordered(">", lengths, lanes(0.0))
         safe = build.select(some, lengths, lanes(1.0))
-        scaled = build.fmul(found, self.spread(self.given.float("scale")))
-        return build.select(some, build.fdiv(scaled, safe), lanes(0.0))
+        return build.select(some, build.fdiv(found, safe), lanes(0.0))

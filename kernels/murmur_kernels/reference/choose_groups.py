@@ -38,7 +38,7 @@ def group_score_reference(
         h = torch.zeros(dim).double() if high is None else high.double()
         if formula == "cosine":
             lengths = float(q.norm() * c.norm())
-            score = scale * float(q @ c) / lengths if lengths > 0 else 0.0
+            score = float(q @ c) / lengths if lengths > 0 else 0.0
         elif formula == "dot":
             score = scale * float(q @ c) + (log_size or 0.0)
         elif formula == "minmax":
@@ -57,7 +57,7 @@ def group_score_reference(
 def choose_groups_reference(
     scores: list[float], sizes: list[int], budget: int, *, whole: bool, room: int
 ) -> Read:
-    """Groups with entries, best first; `whole`: none is cut, and the first that would be ends it."""
+    """Groups with entries, best first; `whole`: none is cut, the first that would be ends it."""
     order = sorted((g for g, size in enumerate(sizes) if size), key=lambda g: (-scores[g], g))
     taken: list[tuple[int, int]] = []
     for group in order[:room]:

@@ -62,7 +62,8 @@ def _scores(
     low = state.low[at]
     if state.high is not None:
         counts = torch.full((len(at),), groups, dtype=torch.int32, device=at.device)
-        assert ranking.formula not in ("cosine", "dot")
+        assert ranking.formula != "cosine"
+        assert ranking.formula != "dot"
         return page_score(
             query,
             low.float(),
@@ -81,7 +82,7 @@ def _scores(
         counts,
         metric=ranking.formula,
         reduce=ranking.reduce,
-        scale=scale,
+        scale=1.0 if ranking.formula == "cosine" else scale,
         bias=state.log_sizes[at] if ranking.by_mass else None,
         average=averages,
         decay=ranking.decay,

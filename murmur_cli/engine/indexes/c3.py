@@ -30,15 +30,16 @@ from collections.abc import Sequence
 import torch
 
 from murmur_cli.engine.arena import KvArena
-from murmur_cli.engine.indexes.groups import NO_WEIGHT, GroupIndex
+from murmur_cli.engine.indexes.groups import GroupIndex
 from murmur_cli.engine.indexes.ordered_speech import LayerRows, OrderedSpeech
 from murmur_cli.engine.policies.c3 import C3
 from murmur_cli.engine.speech_index import SpeechRows
 from murmur_kernels import (
+    NO_WEIGHT,
     Frontier,
+    GroupRanking,
     PrefixSums,
     Tree,
-    centroid_score,
     range_summaries,
     start_frontier,
     tree_order,
@@ -49,15 +50,14 @@ class C3Index(GroupIndex):
     """Groups are the nodes of a frontier that stays as it starts."""
 
     def __init__(self, rule: C3, arena: KvArena, places: int) -> None:
-        groups = -(-places // rule.granularity)
         self._options = rule
         self._places = places
         self._speech = OrderedSpeech(arena, places)
-        # Twice as many nodes as hold the budget on average.
-        spare = 2 * (rule.budget.most(places) // rule.granularity) + 8
-        super().__init__(rule, arena, groups, spare_groups=spare)
-        shape = arena.shape
-        self._counts = self._int32(shape.layers, shape.slots, shape.kv_heads)
+        by_mass = rule.rank == "mass"
+        ranking = GroupRanking(
+            "cosine" if rule.rank == "cosine" else "dot", "max", by_mass=by_mass, decay=rule.decay
+        )
+        super().__init__(rule, arena, -(-places // rule.granularity), ranking)
 
     def build(self, rows: SpeechRows) -> None:
         """Tree, order of storage and first frontier, for all layers at once."""
@@ -100,13 +100,12 @@ class C3Index(GroupIndex):
             (table.starts, frontier.starts),
             (table.ends, frontier.ends),
             (table.log_sizes, log_sizes),
-            (table.keys, means[0]),
-            (table.numbers, frontier.counts.float().mean(dim=1)),
-            (self._counts, frontier.counts),
+            (self._keys, means[0].to(self._keys.dtype)),
+            (table.counts, frontier.counts),
         ):
             state.flatten(0, 1)[at] = part
         if table.values is not None:
-            table.values.flatten(0, 1)[at] = means[1]
+            table.values.flatten(0, 1)[at] = means[1].to(table.values.dtype)
         return frontier
 
     def in_time(
@@ -114,34 +113,3 @@ class C3Index(GroupIndex):
     ) -> torch.Tensor:
         """Undo the order of the tree."""
         return self._speech.in_time(layer, rows, heads, by_entry)
-
-    def _scores(
-        self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
-    ) -> torch.Tensor:
-        return self._rank(layer, rows, query, scale, None)
-
-    def _rank(
-        self,
-        layer: int,
-        rows: SpeechRows,
-        query: torch.Tensor,
-        scale: float,
-        averages: torch.Tensor | None,
-    ) -> torch.Tensor:
-        """Scores of the active nodes; brings their averages, if any, up to date."""
-        by = self._options.rank
-        fresh = None
-        if averages is not None:
-            fresh = torch.tensor([step == 1 for step in rows.steps], device=rows.device)
-        return centroid_score(
-            query,
-            rows.of(self.table.keys[layer]),
-            rows.of(self._counts[layer]),
-            metric="cosine" if by == "cosine" else "dot",
-            reduce="max",
-            scale=1.0 if by == "cosine" else scale,
-            bias=rows.of(self.table.log_sizes[layer]) if by == "mass" else None,
-            average=averages,
-            decay=self._options.decay,
-            fresh=fresh,
-        )

@@ -32,7 +32,7 @@ class AdaptiveC3Index(C3Index):
         )
         self._nodes = self._int32(*leading, self._groups)
         self._positions = self._int32(*leading, nodes)
-        self._averages = torch.zeros(*leading, self._groups, device=shape.device)
+        self._averages_of_scores = torch.zeros(*leading, self._groups, device=shape.device)
         self._sums = tuple(
             PrefixSums(
                 torch.zeros(*leading, places + 1, shape.head_dim, device=shape.device),
@@ -62,47 +62,45 @@ class AdaptiveC3Index(C3Index):
             state.center.flatten(0, 1)[at] = part.center
         self._nodes.flatten(0, 1)[at] = frontier.nodes
         self._positions.flatten(0, 1)[at] = frontier.positions
-        self._averages.flatten(0, 1)[at] = frontier.averages
+        self._averages_of_scores.flatten(0, 1)[at] = frontier.averages
         return frontier
 
-    def _scores(
-        self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
-    ) -> torch.Tensor:
+    def _averages(self, layer: int) -> torch.Tensor:
+        return self._averages_of_scores[layer]
+
+    def _prepare(self, layer: int, rows: SpeechRows) -> None:
+        """Averages of a row's first step are those of an earlier one: its frontier stays."""
+        moves = [number for number, step in enumerate(rows.steps) if step > 1]
+        if moves:
+            self._move(layer, rows.only(moves))
+
+    def _move(self, layer: int, rows: SpeechRows) -> None:
+        """The paired operations that the last step's averages ask for."""
         frontier = Frontier(
             nodes=rows.of(self._nodes[layer]),
             starts=rows.of(self.table.starts[layer]),
             ends=rows.of(self.table.ends[layer]),
-            averages=rows.of(self._averages[layer]),
+            averages=rows.of(self._averages_of_scores[layer]),
             positions=rows.of(self._positions[layer]),
-            counts=rows.of(self._counts[layer]),
+            counts=rows.of(self.table.counts[layer]),
         )
-        if any(step > 1 for step in rows.steps):
-            self._move(layer, rows, frontier)
-        scores = self._rank(layer, rows, query, scale, frontier.averages)
-        rows.put(self._averages[layer], frontier.averages)
-        return scores
-
-    def _move(self, layer: int, rows: SpeechRows, frontier: Frontier) -> None:
-        """The paired operations that the last step's averages ask for."""
         operations = self._options.operations
         heads = self._arena.shape.kv_heads
         changed = self._int32(len(rows.slots), heads, MOVED * operations)
         number = self._int32(len(rows.slots), heads)
-        # Averages of a row's first step are those of an earlier one: its frontier stays.
-        active = torch.tensor([step > 1 for step in rows.steps], device=rows.device)
         frontier_update(
             Tree(**{name: rows.of(getattr(self._tree, name)[layer]) for name in TREE}),
             frontier,
             changed,
             number,
             operations=operations,
-            active=active,
         )
         for state, part in (
             (self._nodes, frontier.nodes),
             (self.table.starts, frontier.starts),
             (self.table.ends, frontier.ends),
             (self._positions, frontier.positions),
+            (self._averages_of_scores, frontier.averages),
         ):
             rows.put(state[layer], part)
         self._renew_changed(layer, rows, frontier, changed, number)
@@ -120,7 +118,7 @@ class AdaptiveC3Index(C3Index):
         # What is not used says the same as the first, and where none is, what is there already.
         at = changed.where(used, changed[:, :, :1]).long()
         spans = torch.stack((frontier.starts.gather(2, at), frontier.ends.gather(2, at)), dim=3)
-        keys, log_sizes = rows.of(self.table.keys[layer]), rows.of(self.table.log_sizes[layer])
+        keys, log_sizes = rows.of(self._keys[layer]), rows.of(self.table.log_sizes[layer])
         values = rows.of(self._values[layer]) if self._rule.remainder else None
         wide = at.unsqueeze(3).expand(*at.shape, keys.shape[3])
         new_keys, new_sizes = keys.gather(2, wide), log_sizes.gather(2, at)
@@ -139,7 +137,7 @@ class AdaptiveC3Index(C3Index):
             new_values,
             new_sizes,
         )
-        rows.put(self.table.keys[layer], keys.scatter_(2, wide, new_keys))
+        rows.put(self._keys[layer], keys.scatter_(2, wide, new_keys))
         rows.put(self.table.log_sizes[layer], log_sizes.scatter_(2, at, new_sizes))
         if values is not None and new_values is not None:
             rows.put(self._values[layer], values.scatter_(2, wide, new_values))

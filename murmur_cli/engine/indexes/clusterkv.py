@@ -17,17 +17,16 @@ is one range of the slot.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
 
 from murmur_cli.engine.arena import KvArena
-from murmur_cli.engine.indexes.groups import NO_WEIGHT, GroupIndex
+from murmur_cli.engine.indexes.groups import GroupIndex
 from murmur_cli.engine.indexes.ordered_speech import OrderedSpeech
 from murmur_cli.engine.policies.clusterkv import ClusterKv
 from murmur_cli.engine.speech_index import SpeechRows
-from murmur_kernels import centroid_score, range_summaries
+from murmur_kernels import NO_WEIGHT, GroupRanking, range_summaries
 
 
 class ClusterKvIndex(GroupIndex):
@@ -36,7 +35,8 @@ class ClusterKvIndex(GroupIndex):
     def __init__(self, rule: ClusterKv, arena: KvArena, places: int) -> None:
         self._options = rule
         self._speech = OrderedSpeech(arena, places)
-        super().__init__(rule, arena, max(1, -(-places // rule.cluster)))
+        ranking = GroupRanking("dot", "max" if rule.reduce == "max" else "mean")
+        super().__init__(rule, arena, max(1, -(-places // rule.cluster)), ranking)
 
     def build(self, rows: SpeechRows) -> None:
         """Clusters of every layer and row."""
@@ -76,22 +76,21 @@ class ClusterKvIndex(GroupIndex):
         sizes = torch.zeros(heads, self._groups, dtype=torch.int32, device=row.device)
         sizes.scatter_add_(1, labels, torch.ones_like(labels, dtype=torch.int32))
         ends = sizes.cumsum(dim=1, dtype=torch.int32)
+        # Clusters that lost all entries come last.
+        filled_first = (sizes == 0).to(torch.int8).argsort(dim=1, stable=True)
+        sizes, ends = sizes.gather(1, filled_first), ends.gather(1, filled_first)
         slot = row.slots[0]
         table = self.table
         table.starts[layer, slot], table.ends[layer, slot] = ends - sizes, ends
         table.log_sizes[layer, slot] = torch.where(sizes > 0, sizes.float().log(), NO_WEIGHT)
-        table.numbers[layer, slot] = (sizes > 0).sum() / heads
+        table.counts[layer, slot] = (sizes > 0).sum(dim=1, dtype=torch.int32)
         spans = torch.stack((ends - sizes, ends), dim=2)[None]
-        # Empty clusters have no mean; ranges are for what holds an entry.
-        spans[..., 1] = spans[..., 1].maximum(spans[..., 0] + 1).clamp(max=entries)
-        spans[..., 0] = spans[..., 0].minimum(spans[..., 1] - 1)
-        counts = torch.full((1, heads), self._groups, dtype=torch.int32, device=row.device)
         range_summaries(
             key_sums,
             value_sums if self._rule.remainder else None,
             spans,
-            counts,
-            table.keys[layer, slot : slot + 1],
+            table.counts[layer, slot : slot + 1],
+            self._keys[layer, slot : slot + 1],
             self._values[layer, slot : slot + 1] if self._rule.remainder else None,
             None,
         )
@@ -101,20 +100,6 @@ class ClusterKvIndex(GroupIndex):
     ) -> torch.Tensor:
         """Undo the order of the clusters."""
         return self._speech.in_time(layer, rows, heads, by_entry)
-
-    def _scores(
-        self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
-    ) -> torch.Tensor:
-        sizes = rows.of(self.table.ends[layer]) - rows.of(self.table.starts[layer])
-        scores = centroid_score(
-            query,
-            rows.of(self.table.keys[layer]),
-            torch.full(sizes.shape[:2], self._groups, dtype=torch.int32, device=rows.device),
-            metric="dot",
-            reduce="max" if self._options.reduce == "max" else "mean",
-            scale=scale,
-        )
-        return scores.masked_fill(sizes == 0, -math.inf)
 
 
 def _means(keys: torch.Tensor, labels: torch.Tensor, before: torch.Tensor) -> torch.Tensor:

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
 from murmur_cli.engine.arena import KvArena
-from murmur_cli.engine.indexes.groups import NO_WEIGHT, GroupIndex
+from murmur_cli.engine.indexes.groups import GroupIndex
 from murmur_cli.engine.policies.retrieval import GroupRule
 from murmur_cli.engine.speech_index import SpeechRows
-from murmur_kernels import page_score, page_stats
-from murmur_kernels.page_score import GroupReduce, PageScoreFormula
+from murmur_kernels import NO_WEIGHT, GroupRanking, page_stats
 from murmur_kernels.page_stats import PageStatsKind
-
-
-@dataclass(frozen=True, slots=True)
-class PageScore:
-    """How pages are ranked: arguments of `page_stats` and `page_score`."""
-
-    stats: PageStatsKind
-    formula: PageScoreFormula
-    reduce: GroupReduce
-    weight: float
 
 
 class PageIndex(GroupIndex):
@@ -34,7 +21,8 @@ class PageIndex(GroupIndex):
         places: most speech entries of a row.
         page: entries of a page.
         least_pages: that are read whatever the budget.
-        score: how pages are ranked.
+        stats: what is known of a page.
+        ranking: of the pages.
     """
 
     def __init__(
@@ -44,16 +32,16 @@ class PageIndex(GroupIndex):
         places: int,
         page: int,
         least_pages: int,
-        score: PageScore,
+        stats: PageStatsKind,
+        ranking: GroupRanking,
     ) -> None:
         pages = max(1, -(-places // page))
-        wanted = max(least_pages, rule.budget.most(places) // page)
-        super().__init__(rule, arena, pages, spare_groups=wanted + 1)
+        super().__init__(rule, arena, pages, ranking, with_keys=False)
         self._page = page
         self._least_pages = least_pages
-        self._score = score
+        self._stats_kind: PageStatsKind = stats
         shape = arena.shape
-        size = (shape.layers, shape.slots, shape.kv_heads, pages, shape.head_dim)
+        size = (shape.layers, shape.slots, shape.kv_heads, self._groups, shape.head_dim)
         self._low = torch.zeros(size, device=shape.device)
         self._high = torch.zeros(size, device=shape.device)
 
@@ -69,7 +57,7 @@ class PageIndex(GroupIndex):
             self.table.starts[layer, slots] = starts[:, None]
             self.table.ends[layer, slots] = ends[:, None]
             self.table.log_sizes[layer, slots] = log_sizes
-            self.table.numbers[layer, slots] = (sizes > 0).sum(dim=(1, 2)).float()
+            self.table.counts[layer, slots] = (sizes > 0).sum(dim=2, dtype=torch.int32)
             self._stats(layer, rows, slots)
 
     def _stats(self, layer: int, rows: SpeechRows, slots: torch.Tensor) -> None:
@@ -79,26 +67,16 @@ class PageIndex(GroupIndex):
             torch.zeros_like(self._low[layer, slots]),
             torch.zeros_like(self._low[layer, slots]),
         )
-        page_stats(keys, *region, low, high, page_size=self._page, kind=self._score.stats)
+        page_stats(keys, *region, low, high, page_size=self._page, kind=self._stats_kind)
         self._low[layer, slots], self._high[layer, slots] = low, high
         if not self._rule.remainder:
             return
-        for cache, means in ((keys, self.table.keys), (values, self._values)):
+        for cache, means in ((keys, self._keys), (values, self._values)):
             page_stats(cache, *region, low, high, page_size=self._page, kind="deviation")
-            means[layer, slots] = low
+            means[layer, slots] = low.to(means.dtype)
 
-    def _scores(
-        self, layer: int, rows: SpeechRows, query: torch.Tensor, scale: float
-    ) -> torch.Tensor:
-        return page_score(
-            query,
-            rows.of(self._low[layer]),
-            rows.of(self._high[layer]),
-            -(-rows.entries // self._page),
-            formula=self._score.formula,
-            reduce=self._score.reduce,
-            weight=self._score.weight,
-        )
+    def _low_high(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+        return self._low[layer], self._high[layer]
 
     def _wanted(self, layer: int, rows: SpeechRows) -> torch.Tensor:
         """Whole pages: entries of so many full ones."""

@@ -18,18 +18,21 @@ Choices where a speech region differs from the source's cache, or it leaves one:
 from __future__ import annotations
 
 from murmur_cli.engine.arena import KvArena
-from murmur_cli.engine.indexes.pages import PageIndex, PageScore
+from murmur_cli.engine.indexes.pages import PageIndex
 from murmur_cli.engine.policies.quest import Quest
+from murmur_kernels import GroupRanking
+from murmur_kernels.page_stats import PageStatsKind
 
 
 class QuestIndex(PageIndex):
     """Pages by 'minmax'."""
 
     def __init__(self, rule: Quest, arena: KvArena, places: int) -> None:
-        score = PageScore(
-            stats="minmax" if rule.score == "minmax" else "deviation",
-            formula="minmax" if rule.score == "minmax" else "deviation",
-            reduce="max" if rule.reduce == "max" else "mean",
-            weight=1.0 if rule.score == "minmax" else 0.0,
+        by_bound = rule.score == "minmax"
+        ranking = GroupRanking(
+            "minmax" if by_bound else "deviation",
+            "max" if rule.reduce == "max" else "mean",
+            weight=1.0 if by_bound else 0.0,
         )
-        super().__init__(rule, arena, places, rule.page, rule.least_pages, score)
+        stats: PageStatsKind = "minmax" if by_bound else "deviation"
+        super().__init__(rule, arena, places, rule.page, rule.least_pages, stats, ranking)

@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import cast
 
 from murmur_cli.engine.arena import KvArena
-from murmur_cli.engine.indexes.pages import PageIndex, PageScore
+from murmur_cli.engine.indexes.pages import PageIndex
 from murmur_cli.engine.policies.unique import Unique
+from murmur_kernels import GroupRanking
 from murmur_kernels.page_score import PageScoreFormula
 
 
@@ -24,10 +25,9 @@ class UniqueIndex(PageIndex):
     """Pages by mean and deviation."""
 
     def __init__(self, rule: Unique, arena: KvArena, places: int) -> None:
-        score = PageScore(
-            stats="deviation",
-            formula=cast(PageScoreFormula, rule.formula),
-            reduce="max" if rule.reduce == "max" else "mean",
+        ranking = GroupRanking(
+            cast(PageScoreFormula, rule.formula),
+            "max" if rule.reduce == "max" else "mean",
             weight=rule.weight,
         )
-        super().__init__(rule, arena, places, rule.page, rule.least_pages, score)
+        super().__init__(rule, arena, places, rule.page, rule.least_pages, "deviation", ranking)

@@ -96,7 +96,7 @@ def test_clusterkv_when_every_entry_is_a_cluster_then_the_best_products() -> Non
 
 def active_nodes(index: C3Index, slot: int, head: int) -> list[tuple[int, int]]:
     """Ranges of the active nodes of one head, ascending."""
-    number = int(index._counts[0, slot, head])
+    number = int(index.table.counts[0, slot, head])
     starts = index.table.starts[0, slot, head, :number].tolist()
     ends = index.table.ends[0, slot, head, :number].tolist()
     return sorted(zip(starts, ends, strict=True))
