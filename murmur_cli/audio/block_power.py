@@ -1,4 +1,5 @@
-"""Power of the channels in blocks of 0.1 s."""
+"""Power of the channels in blocks of 0.1 s, without what is constant in them (the offset of a
+bad converter is no sound)."""
 
 from __future__ import annotations
 
@@ -12,19 +13,21 @@ BLOCK_SAMPLES = SAMPLE_RATE_HZ // 10
 BLOCKS_AT_ONCE = 600
 
 Power = npt.NDArray[np.float64]
-"""Mean square, shape (blocks, channels)."""
+"""Variance of each block, shape (blocks, channels)."""
 
 
 def block_power(channels: AudioSource, chosen: list[int] | range, *, mixed: bool = False) -> Power:
-    """Mean square of each block: (blocks, chosen channels), or (blocks, 1) of their mean."""
+    """Variance of each block: (blocks, chosen channels), or (blocks, 1) of their mean."""
     rows: list[Power] = []
     step = BLOCK_SAMPLES * BLOCKS_AT_ONCE
     for start in range(0, len(channels), step):
         part = channels[start : start + step][:, list(chosen)].astype(np.float64)
         if mixed:
             part = part.mean(axis=1, keepdims=True)
+        offset = mean_of_blocks(part, BLOCK_SAMPLES)
         np.square(part, out=part)
-        rows.append(mean_of_blocks(part, BLOCK_SAMPLES))
+        # Never below 0 by rounding.
+        rows.append(np.maximum(mean_of_blocks(part, BLOCK_SAMPLES) - offset**2, 0.0))
     return np.concatenate(rows) if rows else np.zeros((0, 1 if mixed else len(chosen)))
 
 

@@ -8,20 +8,24 @@ nothing in common.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from murmur_cli.audio.block_power import BLOCK_SAMPLES, BLOCKS_AT_ONCE, Power, decibels
+from murmur_cli.audio.block_power import (
+    BLOCK_SAMPLES,
+    BLOCKS_AT_ONCE,
+    Power,
+    block_power,
+    decibels,
+)
+from murmur_cli.audio.channel_likeness import correlations, distinct_channels, products_of
 from murmur_cli.audio.mono_mix import live_channels
 from murmur_cli.audio.probe import MIN_PROBES, frame_level_db, probe_places, similarities
 from murmur_cli.audio.spool import AudioSource
 from murmur_cli.timebase import SAMPLE_RATE_HZ
-
-ALIKE_CORRELATION = 0.98
-"""Channels this similar are one signal, up to gain and noise."""
 
 LEAD_DB = 6.0
 """By so much a channel must be louder than all others where its person talks alone."""
@@ -61,39 +65,43 @@ MOST_CHANNELS = 16
 class ChannelUse:
     """What the channels of a file are to each other; indices count from 0.
 
-    live: those that are not dead. correlation: the least similar two of them, without sign.
-    talkers: those that hold a person of their own; fewer than two, or none, if they do not.
+    live: those that are not dead. distinct: those of them that are no copy of an earlier one.
+    correlation: the least similar two of the live ones, without sign. talkers: the distinct
+    ones that hold a person of their own; fewer than two, or none, if they do not.
     """
 
     live: tuple[int, ...]
+    distinct: tuple[int, ...]
     correlation: float
     talkers: tuple[int, ...]
 
     @property
     def are_alike(self) -> bool:
         """Whether several channels are one signal."""
-        return len(self.live) > 1 and self.correlation >= ALIKE_CORRELATION
+        return len(self.live) > 1 and len(self.distinct) == 1
 
 
 def channel_use(channels: AudioSource) -> ChannelUse:
-    """What the channels of (samples, channels) are; reads the audio once, in blocks."""
+    """What the channels of (samples, channels) are; reads the audio in blocks."""
     count = channels.shape[1]
-    power, shared, products = _measure(channels)
+    power = block_power(channels, range(count))
     live = live_channels(power)
-    correlation = _least_correlation(products, live)
-    if len(live) < 2 or count > MOST_CHANNELS:
-        return ChannelUse(tuple(live), correlation, ())
+    correlation = correlations(products_of(channels))
+    distinct = distinct_channels(correlation, live)
+    use = ChannelUse(tuple(live), tuple(distinct), _least(correlation, live), ())
+    if len(distinct) < 2 or count > MOST_CHANNELS:
+        return use
     usual_db = decibels(np.quantile(power, USUAL_QUANTILE, axis=0))
-    strong = [at for at in live if usual_db[at] >= usual_db[live].max() - MAX_WEAKER_DB]
+    strong = [at for at in distinct if usual_db[at] >= usual_db[live].max() - MAX_WEAKER_DB]
     if len(strong) < 2:
-        return ChannelUse(tuple(live), correlation, ())
-    talkers = _talkers(power, shared, strong, usual_db)
+        return use
+    talkers = _talkers(power, _shared(channels, strong), strong, usual_db)
     level_db = frame_level_db(channels) - usual_db
     if talkers and _hear_a_common_voice(channels, talkers, level_db):
         talkers = ()
     elif not talkers and _are_unrelated(channels, strong, level_db):
         talkers = tuple(strong)
-    return ChannelUse(tuple(live), correlation, talkers)
+    return replace(use, talkers=talkers)
 
 
 def _talkers(
@@ -143,34 +151,25 @@ def _are_unrelated(channels: AudioSource, strong: list[int], level_db: Power) ->
     return True
 
 
-def _least_correlation(products: Power, live: list[int]) -> float:
-    if len(live) < 2:
-        return 1.0
-    energy = np.sqrt(np.diag(products)[live])
-    similar = np.abs(products[np.ix_(live, live)]) / (energy[:, None] * energy[None, :])
-    return float(similar.min())
+def _least(correlation: Power, live: list[int]) -> float:
+    return float(correlation[np.ix_(live, live)].min()) if len(live) > 1 else 1.0
 
 
-def _measure(channels: AudioSource) -> tuple[Power, npt.NDArray[np.float64], Power]:
-    """Power (blocks, channels), similarity of the two loudest channels in each block (blocks,),
-    and the products of all channels summed over the recording (channels, channels)."""
-    count = channels.shape[1]
-    power, shared = [np.zeros((0, count))], [np.zeros(0)]
-    products = np.zeros((count, count))
+def _shared(channels: AudioSource, chosen: list[int]) -> npt.NDArray[np.float64]:
+    """Similarity of the two loudest of the chosen channels in each block: (blocks,)."""
+    shared: list[float] = []
     for start in range(0, len(channels), BLOCK_SAMPLES * BLOCKS_AT_ONCE):
-        part = channels[start : start + BLOCK_SAMPLES * BLOCKS_AT_ONCE].astype(np.float64)
-        products += part.T @ part
-        for block in np.split(part, range(BLOCK_SAMPLES, len(part), BLOCK_SAMPLES)):
-            energy = np.einsum("ij,ij->j", block, block)
-            power.append(energy[None, :] / len(block))
-            shared.append(np.array([_similarity(block, energy)]))
-    return np.concatenate(power), np.concatenate(shared), products
+        part = channels[start : start + BLOCK_SAMPLES * BLOCKS_AT_ONCE][:, chosen]
+        for block in np.split(
+            part.astype(np.float64), range(BLOCK_SAMPLES, len(part), BLOCK_SAMPLES)
+        ):
+            shared.append(_similarity(block - block.mean(axis=0)))
+    return np.array(shared)
 
 
-def _similarity(block: Power, energy: npt.NDArray[np.float64]) -> float:
+def _similarity(block: Power) -> float:
     """Correlation of the two loudest channels, without sign; 0 where one is silent."""
-    if energy.size < 2:
-        return 0.0
+    energy = np.einsum("ij,ij->j", block, block)
     one, other = np.argsort(energy)[-2:]
     scale = float(np.sqrt(energy[one] * energy[other]))
     return abs(float(block[:, one] @ block[:, other])) / scale if scale > 0.0 else 0.0

@@ -2,8 +2,8 @@
 
 The mean of the channels is right for microphones of one room. It is wrong when a channel is
 dead (it would halve the level of the live one) and when channels are in opposite phase (they
-would cancel); both are found by measuring blocks of 0.1 s, before anything is mixed. No step
-holds the whole recording.
+would cancel: of channels that are one signal the first is taken). Both are found by measuring
+blocks of 0.1 s, before anything is mixed. No step holds the whole recording.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from murmur_cli.audio.block_power import Power, block_power
+from murmur_cli.audio.channel_likeness import correlations, distinct_channels, products_of
 from murmur_cli.audio.decoded import Channels
 from murmur_cli.audio.spool import AudioSource, spool_through
 from murmur_cli.types import Samples, SampleSource
@@ -53,14 +54,17 @@ def mix_to_mono(channels: AudioSource) -> MonoMix:
     if not live:
         return take_one(channels, 0)
     share = _cancelled_share(channels, live, power)
-    if share > MAX_CANCELLED_SHARE:
-        mix = take_one(channels, int(np.argmax(power.sum(axis=0))))
-        warning = (
-            f"channels are in opposite phase and cancel in {share:.0%} of the sound;"
-            f" took {mix.how} alone"
-        )
-        return replace(mix, warning=warning)
-    return MonoMix(spool_through(channels, lambda block: _mean(block, live)), "mean")
+    if share <= MAX_CANCELLED_SHARE:
+        return _mean_of(channels, live)
+    line = f"channels are in opposite phase and cancel in {share:.0%} of the sound; took"
+    if len(live) > 2:
+        # Two that cancel must not cost the voices of a third.
+        live = distinct_channels(correlations(products_of(channels)), live)
+        if len(live) > 1 and _cancelled_share(channels, live, power) <= MAX_CANCELLED_SHARE:
+            numbers = ", ".join(str(at + 1) for at in live)
+            return replace(_mean_of(channels, live), warning=f"{line} channels {numbers}")
+    mix = take_one(channels, max(live, key=lambda at: power[:, at].sum()))
+    return replace(mix, warning=f"{line} {mix.how} alone")
 
 
 def live_channels(power: Power) -> list[int]:
@@ -75,6 +79,10 @@ def _cancelled_share(channels: AudioSource, live: list[int], power: Power) -> fl
     mixed_power = block_power(channels, live, mixed=True)[:, 0]
     cancelled = mixed_power < CANCELLED_POWER_RATIO * mean_power / len(live)
     return float(mean_power[cancelled].sum() / mean_power.sum())
+
+
+def _mean_of(channels: AudioSource, chosen: list[int]) -> MonoMix:
+    return MonoMix(spool_through(channels, lambda block: _mean(block, chosen)), "mean")
 
 
 def _mean(channels: Channels, live: list[int]) -> Samples:

@@ -31,6 +31,7 @@ def frame_level_db(channels: AudioSource) -> Power:
     rows = [np.zeros((0, channels.shape[1]))]
     for start in range(0, len(channels), FRAME_SAMPLES * _FRAMES_AT_ONCE):
         part = channels[start : start + FRAME_SAMPLES * _FRAMES_AT_ONCE].astype(np.float64)
+        part -= part.mean(axis=0)
         rows.append(mean_of_blocks(part * part, FRAME_SAMPLES))
     return decibels(np.concatenate(rows))
 

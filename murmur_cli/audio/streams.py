@@ -41,10 +41,10 @@ def streams_of(channels: AudioSource, mode: ChannelMode, *, is_surround: bool = 
     use = channel_use(channels)
     if use.are_alike:
         return _alike(channels, use, asked=mode is ChannelMode.SPLIT)
-    if len(use.live) < 2 or (mode is ChannelMode.AUTO and (is_surround or not use.talkers)):
+    if len(use.distinct) < 2 or (mode is ChannelMode.AUTO and (is_surround or not use.talkers)):
         return _mixed(channels)
     found = ("the channels hold different people; each is heard by itself",)
-    return _split(channels, use, found if mode is ChannelMode.AUTO else ())
+    return _split(channels, use, (*(found if mode is ChannelMode.AUTO else ()), *_repeated(use)))
 
 
 def _mixed(channels: AudioSource) -> Heard:
@@ -63,7 +63,7 @@ def _alike(channels: AudioSource, use: ChannelUse, *, asked: bool) -> Heard:
 
 def _split(channels: AudioSource, use: ChannelUse, notes: tuple[str, ...]) -> Heard:
     level_db = frame_level_db(channels)
-    copies = find_copies(channels, level_db, use.live)
+    copies = find_copies(channels, level_db, use.distinct)
 
     def samples(channel: int) -> SampleSource:
         held = [copy for copy in copies if copy.target == channel]
@@ -72,10 +72,18 @@ def _split(channels: AudioSource, use: ChannelUse, notes: tuple[str, ...]) -> He
         return take_one(channels, channel).samples
 
     return Heard(
-        tuple(Stream(samples(channel), channel + 1) for channel in use.live),
+        tuple(Stream(samples(channel), channel + 1) for channel in use.distinct),
         SPLIT,
         notes=(*notes, *map(_line, copies)),
     )
+
+
+def _repeated(use: ChannelUse) -> tuple[str, ...]:
+    extra = [str(at + 1) for at in use.live if at not in use.distinct]
+    if not extra:
+        return ()
+    one = "s " + ", ".join(extra) + " hold" if len(extra) > 1 else f" {extra[0]} holds"
+    return (f"channel{one} the sound of an earlier one; heard once",)
 
 
 def _line(copy: Copy) -> str:

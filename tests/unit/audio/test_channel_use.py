@@ -86,3 +86,10 @@ def test_channels_when_three_people_have_one_each_then_three_talkers() -> None:
         people[number][part] = babble(12.0, seed)[part]
     use = channel_use(_stack(*people, np.zeros_like(A)))
     assert (use.live, use.talkers) == ((0, 1, 2), (0, 1, 2))
+
+
+def test_channels_when_some_are_copies_then_the_first_of_each_is_distinct() -> None:
+    use = channel_use(_stack(A, -0.7 * A, B, A, 0.9 * B + NOISE))
+    assert (use.live, use.distinct) == ((0, 1, 2, 3, 4), (0, 2))
+    assert not use.are_alike
+    assert use.correlation < 0.1

@@ -68,6 +68,32 @@ def test_streams_when_a_channel_is_dead_then_the_live_ones() -> None:
     assert (_channels(left), left.how) == ([None], "left")
 
 
+def test_streams_when_a_channel_is_there_twice_then_heard_once_and_said() -> None:
+    """Some recorders write a microphone to two tracks, one of them upside down."""
+    four = np.stack([CALL[:, 0], -0.5 * CALL[:, 0], CALL[:, 1], CALL[:, 1]], axis=1)
+    for mode in (ChannelMode.AUTO, ChannelMode.SPLIT):
+        heard = streams_of(four, mode)
+        assert _channels(heard) == [1, 3]
+        assert "channels 2, 4 hold the sound of an earlier one; heard once" in heard.notes
+
+
+def test_streams_when_two_of_three_cancel_then_the_third_is_heard_too() -> None:
+    heard = streams_of(np.stack([A, -A, B], axis=1), ChannelMode.MIX)
+    assert heard.how == "mean"
+    (warning,) = heard.warnings
+    assert "opposite phase" in warning
+    assert warning.endswith("took channels 1, 3")
+    np.testing.assert_allclose(heard.streams[0].samples[:], (A + B) / 2, atol=1e-6)
+
+
+def test_streams_when_channels_have_an_offset_then_it_is_no_sound() -> None:
+    """Of opposite sign it would look like channels in opposite phase, and one would be lost."""
+    one, other = in_turns(A, B, 1.5)
+    offset = np.stack([one + 0.3, other - 0.3], axis=1).astype(np.float32)
+    assert _channels(streams_of(offset, ChannelMode.AUTO)) == [1, 2]
+    assert streams_of(offset, ChannelMode.MIX).how == "mean"
+
+
 def test_streams_when_surround_then_mixed_unless_asked() -> None:
     assert _channels(streams_of(CALL, ChannelMode.AUTO, is_surround=True)) == [None]
     assert _channels(streams_of(CALL, ChannelMode.SPLIT, is_surround=True)) == [1, 2]
