@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.request import Finished, Request
+from policies.grid import FULL, policy_of
 from policies.subject import Head, Subject, given
 
 Probabilities = npt.NDArray[np.floating[Any]]
@@ -43,36 +44,47 @@ def mass(full: Probabilities) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Requests with the same number of tokens each, and the attention of every head for them."""
+    """Requests with as many tokens each, and what all heads see under full attention."""
 
     requests: tuple[Request, ...]
     tokens: tuple[tuple[int, ...], ...]
     attention: tuple[Probabilities, ...]
 
 
-def ask(subject: Subject, full: Sequence[Finished], steps: int) -> Asked:
-    """The first `steps` tokens of those answers that are as long."""
-    long = [one for one in full if len(one.tokens) >= steps]
+def asked_alike(
+    subject: Subject, tokens: Sequence[Sequence[int]], steps: int, *, all_heads: bool
+) -> Asked:
+    """The first `steps` tokens of those answers that are as long; with all heads the attention too.
+
+    tokens: the answers to `subject.requests` under full attention.
+    """
+    long = [number for number, one in enumerate(tokens) if len(one) >= steps]
     assert long, f"no answer of {steps} tokens"
-    requests = [one for one in subject.requests if one.key in {done.request.key for done in long}]
-    attention = []
-    for one in long:
-        assert one.attention is not None, "the adapter must show all heads"
-        attention.append(one.attention[1:steps])
-    return Asked(tuple(requests), tuple(one.tokens[:steps] for one in long), tuple(attention))
+    requests = [subject.requests[number] for number in long]
+    first = [tuple(tokens[number][:steps]) for number in long]
+    attention: list[Probabilities] = []
+    if all_heads:
+        policy = policy_of(FULL, subject.rates)
+        for one in given(subject, policy, requests, first, all_heads=True).done:
+            attention.append(_after_prompt(one))
+    return Asked(tuple(requests), tuple(first), tuple(attention))
+
+
+def _after_prompt(done: Finished) -> Probabilities:
+    """Without the token that the prompt gives: it reads everything."""
+    assert done.attention is not None, "the adapter must show all heads"
+    return done.attention[1:]
 
 
 def coverage(subject: Subject, policy: EvictionPolicy, asked: Asked) -> dict[str, Any]:
     """Share of the mass on the speech that the policy covers, over all and by layer.
 
-    Heads count by the mass that they have on the speech. The token that the prompt gives is left
-    out: it reads everything.
+    Heads count by the mass that they have on the speech.
     """
     done = given(subject, policy, asked.requests, asked.tokens, all_heads=True).done
     shares, masses = [], []
     for one, before in zip(done, asked.attention, strict=True):
-        assert one.attention is not None
-        shares.append(covered(before, one.attention[1:]))
+        shares.append(covered(before, _after_prompt(one)))
         masses.append(mass(before))
     by_head = np.concatenate(shares).sum(axis=0), np.concatenate(masses).sum(axis=0)
     return {

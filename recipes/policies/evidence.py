@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,22 @@ import torch
 from murmur_cli.bench.machine_record import commit
 from murmur_cli.engine.request import Finished
 from murmur_cli.sweeps.grid import PolicySetting
+from murmur_cli.types import KvUsage
 from policies.attention_statistics import statistics
-from policies.coverage import Asked, ask, coverage
+from policies.coverage import Asked, asked_alike, coverage
 from policies.drift import drift, worst
 from policies.grid import FULL, grid, policy_of
 from policies.nano_subject import NanoSubject
-from policies.run_lines import RunLines
+from policies.run_lines import Line, RunLines
 from policies.step_time import step_time
-from policies.subject import Subject, greedy
+from policies.subject import Answers, Subject, greedy
 from policies.transcripts import kv_figures, transcripts
 from policies.whisper_subject import WhisperSubject
 
 RESULTS = Path(__file__).parent / "results" / "results.jsonl"
+STATES = Path("build/policies/states")
 PARTS = ("answers", "coverage", "statistics", "drift", "transcripts", "steps")
+NOTHING = "none"
 COVERED_STEPS = {"nano": 256}
 """Steps of the coverage; of others 64, which nearly every window of meetings has."""
 
@@ -57,30 +60,30 @@ class Measured:
     runs: RunLines
     ends_s: float
     new: int = 0
-    full_texts: dict[str, str] | None = field(default=None)
+
+    @property
+    def full(self) -> Line:
+        """Figures of the answers under full attention, with their tokens."""
+        return self.once(_about("answers", NOTHING, 0, FULL), lambda: full_answers(self), "full")
 
     @cached_property
-    def full(self) -> tuple[Finished, ...]:
-        """Answers under full attention, with the attention of all heads."""
-        return greedy(self.subject, policy_of(FULL, self.subject.rates), all_heads=True).done
-
-    def asked(self, steps: int) -> Asked:
-        """The first steps of those answers."""
-        return ask(self.subject, self.full, steps)
+    def watched(self) -> tuple[Finished, ...]:
+        """Those answers again, with the attention of all heads."""
+        policy = policy_of(FULL, self.subject.rates)
+        return greedy(self.subject, policy, all_heads=True).done
 
     @cached_property
     def covered(self) -> Asked:
         """What the coverage is measured on."""
-        return self.asked(COVERED_STEPS.get(self.subject.name, 64))
+        steps = COVERED_STEPS.get(self.subject.name, 64)
+        return asked_alike(self.subject, self.full["tokens"], steps, all_heads=True)
 
     @cached_property
     def timed(self) -> Asked:
         """What steps are timed on."""
-        return self.asked(TIMED_STEPS)
+        return asked_alike(self.subject, self.full["tokens"], TIMED_STEPS, all_heads=False)
 
-    def once(
-        self, about: dict[str, Any], run: Callable[[], dict[str, Any]], say: str
-    ) -> dict[str, Any]:
+    def once(self, about: dict[str, Any], run: Callable[[], Line], say: str) -> Line:
         """The figures of a run, which is run if it is not there.
 
         Raises:
@@ -100,37 +103,40 @@ class Measured:
 
 
 def measure(measured: Measured, parts: Sequence[str], budgets: Sequence[int]) -> None:
-    """Run what is missing, budget by budget: at each the parts in their order.
+    """Run what is missing, part by part, at each budget the variants in their order.
 
     Raises:
         TimeIsUp: there is more to run.
     """
     subject = measured.subject
-    rows = [("none", 0, FULL)] + [
+    rows = [(NOTHING, 0, FULL)] + [
         (variant.label, budget, setting)
         for wanted in budgets
         for variant, budget, setting in grid(
             [wanted], subject.rates, heads_are_shared=subject.heads_are_shared
         )
     ]
-    if "statistics" in parts:
-        whole = {"part": "statistics"}
-        measured.once(whole, lambda: statistics(subject, measured.full), "statistics")
     for part in parts:
+        if part == "statistics":
+            whole = {"part": part}
+            measured.once(whole, lambda: statistics(subject, measured.watched), part)
         if part == "drift":
             _measure_drift(measured)
         for label, budget, setting in rows:
             run = _run_of(measured, part, setting)
-            if run is None:
-                continue
-            about: dict[str, Any] = {
-                "part": part,
-                "label": label,
-                "budget": budget,
-                "policy": setting.name,
-                "options": dict(setting.options),
-            }
-            measured.once(about, run, f"{subject.name}, {part}, {label}, budget {budget}")
+            if run is not None:
+                about = _about(part, label, budget, setting)
+                measured.once(about, run, f"{subject.name}, {part}, {label}, budget {budget}")
+
+
+def _about(part: str, label: str, budget: int, setting: PolicySetting) -> dict[str, Any]:
+    return {
+        "part": part,
+        "label": label,
+        "budget": budget,
+        "policy": setting.name,
+        "options": dict(setting.options),
+    }
 
 
 def _measure_drift(measured: Measured) -> None:
@@ -144,9 +150,7 @@ def _measure_drift(measured: Measured) -> None:
     measured.once(about, lambda: drift(subject, line["about"], recording), f"drift, {recording}")
 
 
-def _run_of(
-    measured: Measured, part: str, setting: PolicySetting
-) -> Callable[[], dict[str, Any]] | None:
+def _run_of(measured: Measured, part: str, setting: PolicySetting) -> Callable[[], Line] | None:
     """How this part runs a setting; None where it does not."""
     subject, is_full = measured.subject, setting == FULL
     policy = policy_of(setting, subject.rates)
@@ -162,41 +166,43 @@ def _run_of(
     return None
 
 
-def _answers(measured: Measured, setting: PolicySetting) -> dict[str, Any]:
-    subject = measured.subject
+def full_answers(measured: Measured) -> Line:
+    """Figures of full attention, with the tokens, which other runs are compared with."""
+    found = greedy(measured.subject, policy_of(FULL, measured.subject.rates))
+    tokens = [list(one.tokens) for one in found.done]
+    return {**_judged(measured.subject, found, None), "tokens": tokens}
+
+
+def _answers(measured: Measured, setting: PolicySetting) -> Line:
     if setting == FULL:
-        return _judged(subject, measured.full, None, 0.0)
-    found = greedy(subject, policy_of(setting, subject.rates))
-    return _judged(subject, found.done, measured.full, found.cpu_s)
+        return full_answers(measured)
+    full = measured.full
+    found = greedy(measured.subject, policy_of(setting, measured.subject.rates))
+    return _judged(measured.subject, found, full)
 
 
-def _judged(
-    subject: Subject, done: Sequence[Finished], full: Sequence[Finished] | None, cpu_s: float
-) -> dict[str, Any]:
-    kv = sum((one.kv for one in done[1:]), done[0].kv)
-    stops = sum(str(one.stop) != "end" for one in done)
+def _judged(subject: Subject, answers: Answers, full: Line | None) -> Line:
+    done = answers.done
     return {
         **subject.judge(done, full),
-        **kv_figures(kv),
+        **kv_figures(sum((one.kv for one in done), KvUsage())),
         "answers": len(done),
-        "unended": stops,
-        "cpu_s": round(cpu_s, 2),
+        "unended": sum(str(one.stop) != "end" for one in done),
+        "cpu_s": round(answers.cpu_s, 2),
     }
 
 
-def _transcripts(
-    measured: Measured, subject: WhisperSubject, setting: PolicySetting
-) -> dict[str, Any]:
-    if setting == FULL:
+def _transcripts(measured: Measured, subject: WhisperSubject, setting: PolicySetting) -> Line:
+    def full_run() -> Line:
         return transcripts(subject, policy_of(FULL, subject.rates), None)
-    about = {"part": "transcripts", "label": "none", "budget": 0, "policy": "none", "options": {}}
-    full = measured.once(
-        about, lambda: transcripts(subject, policy_of(FULL, subject.rates), None), "transcripts"
-    )
+
+    if setting == FULL:
+        return full_run()
+    full = measured.once(_about("transcripts", NOTHING, 0, FULL), full_run, "transcripts, full")
     return transcripts(subject, policy_of(setting, subject.rates), full["texts"])
 
 
-def _short(found: dict[str, Any]) -> str:
+def _short(found: Line) -> str:
     """What a person wants to see while it runs."""
     parts = []
     if "errors" in found:
@@ -209,7 +215,7 @@ def _short(found: dict[str, Any]) -> str:
 
 
 def _subject(name: str, data: Path, meetings: int) -> Subject:
-    return NanoSubject(meetings) if name == "nano" else WhisperSubject(name, data)
+    return NanoSubject(meetings) if name == "nano" else WhisperSubject(name, data, STATES)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from murmur_cli.asr.speech_llm.decoder import SpeechLlmDecoder
 from murmur_cli.asr.speech_llm.token_rule import FamilyRule
@@ -17,6 +16,7 @@ from nano.attention_heads import AllHeads
 from nano.decoding import TokenErrors, held_out, request_of, token_errors
 from nano.family import CHECKPOINT, WEIGHTS, Nano
 from nano.language import MAX_FRAMES
+from policies.run_lines import Line
 from policies.subject import Head
 
 BUDGETS: tuple[int, ...] = (128, 64, 32, 256, 16, 512, 1024)
@@ -68,22 +68,23 @@ class NanoSubject:
         """One for each meeting."""
         return list(self._requests)
 
-    def judge(self, done: Sequence[Finished], full: Sequence[Finished] | None) -> dict[str, Any]:
+    def judge(self, done: Sequence[Finished], full: Line | None) -> Line:
         """Token errors, and the codes that are found whole (the needle test)."""
         each = [
             token_errors(meeting, one.tokens)
             for meeting, one in zip(self.meetings, done, strict=True)
         ]
         errors = sum(each, TokenErrors())
+        before = full["tokens"] if full is not None else []
         changed = [
-            token_distance(before.tokens, one.tokens)
-            for before, one in zip(full or (), done, strict=full is not None)
+            token_distance(own, one.tokens)
+            for own, one in zip(before, done, strict=full is not None)
         ]
         return {
             "errors": errors.errors,
             "length": errors.tokens,
             "changed": sum(changed),
-            "full_length": sum(len(one.tokens) for one in full or ()),
+            "full_length": sum(map(len, before)),
             "codes": errors.codes,
             "codes_found": errors.codes_found,
             "rates": {str(n): round(one.percent, 1) for n, one in enumerate(each)},

@@ -32,8 +32,11 @@ class RunLines:
         self.path = path
         self._lines: dict[str, Line] = {}
         content = path.read_bytes() if path.exists() else b""
-        self._whole_bytes = content.rfind(b"\n") + 1
-        for number, text in enumerate(content[: self._whole_bytes].splitlines(), start=1):
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            with path.open("rb+") as file:
+                file.truncate(len(whole))
+        for number, text in enumerate(whole.splitlines(), start=1):
             try:
                 line = json.loads(text)
                 self._lines[line["run"]] = {key: line[key] for key in KEYS}
@@ -54,11 +57,9 @@ class RunLines:
         text = json.dumps({"run": run, **line}, ensure_ascii=False, allow_nan=False)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
-            file.truncate(self._whole_bytes)
             file.write(f"{text}\n".encode())
             file.flush()
             os.fsync(file.fileno())
-            self._whole_bytes = file.tell()
         self._lines[run] = line
 
     def of_model(self, model: str, part: str) -> list[Line]:

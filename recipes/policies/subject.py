@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from murmur_cli.engine.decode_engine import DecodeEngine
 from murmur_cli.engine.loop_guard import LoopGuard
@@ -13,6 +13,7 @@ from murmur_cli.engine.model_adapter import DecoderAdapter, TokenRule
 from murmur_cli.engine.policies.base import EvictionPolicy, RequestRates
 from murmur_cli.engine.request import Finished, Request
 from policies.given_tokens import GivenTokens
+from policies.run_lines import Line
 
 UNGUARDED = LoopGuard(min_repeats=10**6, min_long_repeats=10**6, min_copied=10**6)
 """As the papers decode: what repeats itself is not cut."""
@@ -51,8 +52,8 @@ class Subject(Protocol):
     def adapter(self, *, all_heads: bool = False) -> DecoderAdapter:
         """The decoder. all_heads: the attention of every head is recorded."""
 
-    def judge(self, done: Sequence[Finished], full: Sequence[Finished] | None) -> dict[str, Any]:
-        """Errors against what was said, and against the answers under full attention."""
+    def judge(self, done: Sequence[Finished], full: Line | None) -> Line:
+        """Errors against what was said, and against the figures of full attention."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import WhisperForConditionalGeneration
 from transformers.utils import logging as transformers_logging
@@ -29,7 +30,9 @@ from murmur_cli.engine.request import Finished, Request
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import choose_model, prepare
 from murmur_cli.timebase import SAMPLE_RATE_HZ
+from murmur_cli.types import Samples
 from murmur_cli.vad.silero import SileroVad
+from policies.run_lines import Line
 from policies.subject import Head
 
 LANGUAGE = "en"
@@ -39,32 +42,46 @@ MIN_WORDS = 20
 
 AUDIO_SUFFIXES = (".flac", ".wav")
 
-Memory = dict[str, torch.Tensor]
-"""SHA-256 of a window's audio -> its encoder states."""
+
+class EncoderStates:
+    """What the encoder made of windows, on disk: no policy changes it, and it is most of a run.
+
+    Args:
+        folder: of one model; made if it is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+
+    def of(self, audio: Samples, encode: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """States (entries, width) of a window's audio, encoded if they are not there."""
+        path = self._folder / f"{hashlib.sha256(audio.tobytes()).hexdigest()}.npy"
+        if path.exists():
+            return torch.from_numpy(np.load(path))
+        states = encode()
+        whole = path.with_suffix(".part.npy")
+        np.save(whole, states.numpy())
+        whole.replace(path)
+        return states
 
 
 class EncodedOnce(WhisperDecoder):
-    """A WhisperDecoder that remembers what the encoder made of a window.
+    """A WhisperDecoder that takes encoder states from disk if they are there."""
 
-    Several may share a memory. No policy changes the encoder, which is most of a run's time.
-    """
-
-    def __init__(self, memory: Memory, model: Any, tokens: WhisperTokens) -> None:
+    def __init__(self, states: EncoderStates, model: Any, tokens: WhisperTokens) -> None:
         config = model.config
         head_dim = config.d_model // config.decoder_attention_heads
         # As the product holds it on this processor (`asr/whisper/loading.py`).
         path = attention_path(torch.device("cpu"), torch.float16, head_dim)
         speech_dtype = torch.float16 if path == "compiled" else torch.float32
         super().__init__(model, tokens, speech_dtype=speech_dtype)
-        self._memory = memory
+        self._states = states
 
     def prepare(self, source: WindowSource) -> PreparedWindow:
-        """The states, from memory if they are there."""
+        """The states of a window."""
         audio = source.audio
-        key = hashlib.sha256(audio.tobytes()).hexdigest()
-        if key not in self._memory:
-            self._memory[key] = self.encode([audio])[0]
-        return PreparedWindow(encoded=self._memory[key])
+        return PreparedWindow(encoded=self._states.of(audio, lambda: self.encode([audio])[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +104,7 @@ class WhisperSubject:
     Args:
         model: a name of the catalogue.
         folder: NAME.flac or NAME.wav with NAME.stm beside it.
+        states: folder for the encoder's states.
 
     Raises:
         UsageError: there is no such pair.
@@ -94,7 +112,7 @@ class WhisperSubject:
         RecordingError: a file cannot be read.
     """
 
-    def __init__(self, model: str, folder: Path) -> None:
+    def __init__(self, model: str, folder: Path, states: Path) -> None:
         audio = read_bench_audio(_with_reference(folder))
         self.recordings = tuple(_heard(one) for one in audio)
         self.name = model
@@ -115,7 +133,7 @@ class WhisperSubject:
             for layer in range(config.decoder_layers)
             for head in range(config.decoder_attention_heads)
         )
-        self._memory: Memory = {}
+        self._states = EncoderStates(states / found.identity.sha256)
         digest = hashlib.sha256(found.identity.sha256.encode())
         for one in audio:
             digest.update(one.samples.tobytes())
@@ -125,7 +143,7 @@ class WhisperSubject:
     def adapter(self, *, all_heads: bool = False) -> EncodedOnce:
         """A decoder over the one model; the encoder runs once for all of them."""
         tokens = replace(self.tokens, alignment_heads=self.heads) if all_heads else self.tokens
-        return EncodedOnce(self._memory, self._model, tokens)
+        return EncodedOnce(self._states, self._model, tokens)
 
     @property
     def rule(self) -> TokenRule:
@@ -149,11 +167,9 @@ class WhisperSubject:
             for number, window in enumerate(_windows(recording.job))
         ]
 
-    def judge(self, done: Sequence[Finished], full: Sequence[Finished] | None) -> dict[str, Any]:
+    def judge(self, done: Sequence[Finished], full: Line | None) -> Line:
         """Word errors, pooled and by recording."""
-        return self.judge_texts(
-            self.texts_of(done), self.texts_of(full) if full is not None else None
-        )
+        return self.judge_texts(self.texts_of(done), None if full is None else full["texts"])
 
     def texts_of(self, done: Sequence[Finished]) -> dict[str, str]:
         """Name of a recording -> text of its windows."""
@@ -165,7 +181,7 @@ class WhisperSubject:
             texts[one.request.key.rsplit(" window ", 1)[0]].append(text)
         return {name: " ".join(" ".join(parts).split()) for name, parts in texts.items()}
 
-    def judge_texts(self, texts: dict[str, str], full: dict[str, str] | None) -> dict[str, Any]:
+    def judge_texts(self, texts: dict[str, str], full: dict[str, str] | None) -> Line:
         """Figures of one setting. `texts` and `full` by recording.
 
         The text of a recording is kept where more words are wrong than were said, and all of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from murmur_cli.sweeps.grid import PolicySetting
-from policies.coverage import ask, coverage, covered, layers_of, mass
+from policies.coverage import Asked, asked_alike, coverage, covered, layers_of, mass
 from policies.grid import FULL, policy_of
 from policies.nano_subject import NanoSubject
 from policies.subject import given, greedy
@@ -36,9 +36,13 @@ def subject() -> NanoSubject:
     return NanoSubject(2, frames=240)
 
 
+def first_tokens(subject: NanoSubject) -> Asked:
+    full = greedy(subject, policy_of(FULL, subject.rates)).done
+    return asked_alike(subject, [one.tokens for one in full], STEPS, all_heads=True)
+
+
 def test_coverage_when_the_budget_holds_everything_then_all(subject: NanoSubject) -> None:
-    full = greedy(subject, policy_of(FULL, subject.rates), all_heads=True).done
-    asked = ask(subject, full, STEPS)
+    asked = first_tokens(subject)
     setting = PolicySetting("quest", (("budget", "4000"),))
     found = coverage(subject, policy_of(setting, subject.rates), asked)
     # Attention is kept in half precision.
@@ -48,8 +52,7 @@ def test_coverage_when_the_budget_holds_everything_then_all(subject: NanoSubject
 
 
 def test_coverage_when_less_is_read_then_less_and_summaries_add(subject: NanoSubject) -> None:
-    full = greedy(subject, policy_of(FULL, subject.rates), all_heads=True).done
-    asked = ask(subject, full, STEPS)
+    asked = first_tokens(subject)
 
     def of(*options: tuple[str, str]) -> float:
         policy = policy_of(PolicySetting("quest", options), subject.rates)
