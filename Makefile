@@ -109,25 +109,26 @@ policies: $(STAMP) ## every policy on Whisper (POLICY_DATA=folder) and on nano, 
 	$(BIN)/python -m policies.evidence nano
 	$(BIN)/python -m policies.report
 
-# Recipes of corpora: get, transcribe, score, table. DATA=FOLDER names another place of the data.
+# Recipes of corpora: get, transcribe, score, table. DATA=FOLDER names another place of the data,
+# ARGS=--dry says what would be done.
 DATA ?=
 AMI_MINI ?=
 BENCHMARK = PYTHONPATH=recipes $(BIN)/python -m data.benchmark
 
 ami: $(STAMP) ## AMI test meetings, headset mix: download, transcribe, score, table beside published figures
-	@$(BENCHMARK) ami-ihm --data "$(DATA)"
+	@$(BENCHMARK) ami-ihm --data "$(DATA)" $(ARGS)
 
 ami-sdm: $(STAMP) ## the same with one distant microphone
-	@$(BENCHMARK) ami-sdm --data "$(DATA)"
+	@$(BENCHMARK) ami-sdm --data "$(DATA)" $(ARGS)
 
 score-ami: $(STAMP) ## score and table of what make ami has transcribed
-	@$(BENCHMARK) ami-ihm --data "$(DATA)" --steps score
+	@$(BENCHMARK) ami-ihm --data "$(DATA)" --steps score $(ARGS)
 
 ami-mini: $(STAMP) ## the way of make ami on ../shared/data/ami or AMI_MINI=FOLDER, without a network
-	@$(BENCHMARK) ami-mini --data "$(or $(AMI_MINI),$(DATA))"
+	@$(BENCHMARK) ami-mini --data "$(or $(AMI_MINI),$(DATA))" $(ARGS)
 
 tedlium earnings21 ls-long mls-long: $(STAMP)
-	@$(BENCHMARK) $(subst tedlium,tedlium3,$@) --data "$(DATA)"
+	@$(BENCHMARK) $(subst tedlium,tedlium3,$@) --data "$(DATA)" $(ARGS)
 
 tedlium: ## TED-LIUM 3 test talks
 earnings21: ## Earnings-21 calls

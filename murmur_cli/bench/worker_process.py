@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -69,9 +70,11 @@ class WorkerProcess:
         return answer
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, after the job that it is at."""
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            # What a process that has died did not take is lost with it.
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
         self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
@@ -80,5 +83,8 @@ class WorkerProcess:
     def __enter__(self) -> WorkerProcess:
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        if kind is not None:
+            # Nobody waits for the job that it is at.
+            self._process.kill()
         self.close()

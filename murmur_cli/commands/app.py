@@ -18,8 +18,9 @@ from murmur_cli.commands.models import models_app
 from murmur_cli.commands.score import EXIT_CODES_HELP as SCORE_EXIT_CODES_HELP
 from murmur_cli.commands.score import score_command
 from murmur_cli.commands.speakers import speakers_command
-from murmur_cli.commands.sweep import EXIT_CODES_HELP as SWEEP_EXIT_CODES_HELP
-from murmur_cli.commands.sweep import sweep_chunks_command, sweep_evict_command
+from murmur_cli.commands.sweep_call import EXIT_CODES_HELP as SWEEP_EXIT_CODES_HELP
+from murmur_cli.commands.sweep_chunks import sweep_chunks_command
+from murmur_cli.commands.sweep_evict import sweep_evict_command
 from murmur_cli.commands.transcribe import transcribe_command
 from murmur_cli.errors import ExitCode, MurmurError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from murmur_cli.scoring.scoreboard import Scoreboard
     from murmur_cli.scoring.session_score import SessionScore
     from murmur_cli.scoring.sources import Side
-    from murmur_cli.types import TimeSpan
 
 EXIT_CODES_HELP = (
     "Exit codes: 0 all scored; 1 hypotheses are missing (they count as left out) or failed (they "
@@ -26,7 +25,6 @@ EXIT_CODES_HELP = (
 WORDS, SPEAKERS, INPUT, OUTPUT = "Words", "Speakers", "Input", "Output"
 REPORTS = ("table", "json", "csv")
 ERROR_PAGES = (".html", ".txt")
-NO_UEM = "none"
 MOST_UNUSED_TOLD = 3
 
 
@@ -122,15 +120,17 @@ def score_command(
     from murmur_cli.scoring.pairing import pair_sessions
     from murmur_cli.scoring.scoreboard import score_all
     from murmur_cli.scoring.settings import ScoreSettings
+    from murmur_cli.scoring.stretches import read_stretches
 
     settings = ScoreSettings(collar, der_collar, skip_overlap)
     _check_output(report_format, by_speaker, show_errors)
     normalizer = make_normalizer(norm, language=language.strip().lower(), keep_fillers=keep_fillers)
     references = _references(reference, ref_pattern, exclude or [])
-    stretches = _stretches(uem, reference)
+    stretches = read_stretches(uem, [reference])
     found = _hypotheses(hypotheses, exclude or [])
     board = score_all(pair_sessions(references, found), normalizer, settings, stretches)
     _tell(board, references, found)
+    _tell_whole(board, stretches)
     code = _exit_code(board, found)
     if code is not ExitCode.NOTHING_PROCESSED:
         if show_errors is not None:
@@ -161,32 +161,15 @@ def _references(path: Path, pattern: str | None, exclude: Sequence[str]) -> Side
     Raises:
         UsageError: no reference, one that cannot be read, or an excluded session that none has.
     """
-    from murmur_cli.scoring.sources import find_files, read_side
+    from murmur_cli.scoring.sources import read_references
 
-    side = read_side(find_files([path], pattern), chosen=frozenset([path]))
-    if side.unreadable:
-        raise UsageError(f"reference {side.unreadable[0].reason}")
+    side = read_references([path], pattern)
     for name in exclude:
         if name not in side.sessions:
             raise UsageError(f"--exclude {name}: no reference of that session")
     if not side.without(exclude).sessions:
         raise UsageError(f"{path}: no session to score")
     return side.without(exclude)
-
-
-def _stretches(uem: str | None, reference: Path) -> dict[str, tuple[TimeSpan, ...]]:
-    """Scored stretches of the sessions that a UEM limits.
-
-    Raises:
-        UsageError: the UEM that was asked for is not there, or one cannot be read.
-    """
-    from murmur_cli.scoring.sources import has_uem, read_uem
-
-    if uem == NO_UEM:
-        return {}
-    if uem is not None:
-        return read_uem(Path(uem))
-    return read_uem(reference) if has_uem(reference) else {}
 
 
 def _hypotheses(paths: Sequence[Path], exclude: Sequence[str]) -> Side:
@@ -210,6 +193,16 @@ def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:
         console.print(f"not used: {len(unused) - MOST_UNUSED_TOLD} more for the same reason")
     for name in board.without_reference:
         console.print(f"{shown(name)}: no reference, not scored")
+
+
+def _tell_whole(board: Scoreboard, stretches: Mapping[str, object]) -> None:
+    """Say which sessions a UEM does not know, if there is one: a slip in an id looks like that."""
+    unknown = [one.session_id for one in board.sessions if one.session_id not in stretches]
+    if stretches and unknown:
+        names = ", ".join(map(shown, unknown[:MOST_UNUSED_TOLD]))
+        rest = len(unknown) - MOST_UNUSED_TOLD
+        more = f" and {rest} more" if rest > 0 else ""
+        stderr_console().print(f"not in the UEM, scored whole: {names}{more}")
 
 
 def _remark(session: SessionScore) -> str | None:

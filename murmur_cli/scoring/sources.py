@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NoReturn
 
 from murmur_cli.audio.path_text import path_text
 from murmur_cli.errors import RecordingError, UsageError
-from murmur_cli.scoring.formats import uem
 from murmur_cli.scoring.formats.json_text import parse_json
 from murmur_cli.scoring.formats.registry import (
     FORMATS,
-    UEM_ENDING,
     Format,
     format_of,
     known_endings,
@@ -23,7 +23,8 @@ from murmur_cli.scoring.formats.registry import (
 )
 from murmur_cli.scoring.formats.transcript_json import is_transcript
 from murmur_cli.scoring.material import FileContent, SessionMaterial, Utterance
-from murmur_cli.types import SpeakerTurn, TimeSpan
+from murmur_cli.scoring.text_file import read_text
+from murmur_cli.types import SpeakerTurn
 from murmur_cli.writers.field import UNKNOWN_SPEAKER
 
 
@@ -80,7 +81,7 @@ def find_files(paths: Sequence[Path], pattern: str | None = None) -> tuple[Path,
     """
     found: dict[Path, None] = {}
     for path in paths:
-        if path.is_dir():
+        if os.path.isdir(path):
             inside = [file for file in _folder_files(path) if fnmatch(file.name, pattern or "*")]
             if not inside:
                 limit = f" that matches '{pattern}'" if pattern else ""
@@ -88,7 +89,7 @@ def find_files(paths: Sequence[Path], pattern: str | None = None) -> tuple[Path,
                     f"{path_text(path)}: no file to score{limit}; known are {known_endings()}"
                 )
             found.update(dict.fromkeys(inside))
-        elif not path.exists():
+        elif not os.path.exists(path):
             raise UsageError(f"{path_text(path)}: no such file or folder")
         elif named_format(path) is None:
             raise UsageError(
@@ -100,13 +101,17 @@ def find_files(paths: Sequence[Path], pattern: str | None = None) -> tuple[Path,
 
 
 def _folder_files(folder: Path) -> list[Path]:
-    return sorted(
-        file
-        for file in folder.rglob("*")
-        if not any(part.startswith(".") for part in file.relative_to(folder).parts)
-        and named_format(file) is not None
-        and file.is_file()
-    )
+    """Files of known formats in and below it, hidden ones left out, in order of their paths."""
+    found: list[Path] = []
+    for root, folders, files in os.walk(folder, onerror=_refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(root, name) for name in files if not name.startswith(".")]
+    return sorted(file for file in found if named_format(file) is not None and file.is_file())
+
+
+def _refuse(error: OSError) -> NoReturn:
+    # What lies in it would be taken for missing.
+    raise UsageError(f"{path_text(Path(error.filename))}: cannot be read ({error.strerror})")
 
 
 def read_side(files: Sequence[Path], *, chosen: frozenset[Path] = frozenset()) -> Side:
@@ -142,30 +147,16 @@ def read_side(files: Sequence[Path], *, chosen: frozenset[Path] = frozenset()) -
     return Side(sessions, tuple(unreadable), (*words.unused, *turns.unused))
 
 
-def has_uem(folder: Path) -> bool:
-    """Whether it is a folder with UEM files in it or below it."""
-    return folder.is_dir() and any(folder.rglob(f"*{UEM_ENDING}"))
-
-
-def read_uem(path: Path) -> dict[str, tuple[TimeSpan, ...]]:
-    """Scored stretches by session id, from a file or from the UEM files of a folder.
+def read_references(paths: Sequence[Path], pattern: str | None = None) -> Side:
+    """What the references say, of folders only the files whose name matches `pattern`.
 
     Raises:
-        UsageError: none there, unreadable, or one session in two files.
+        UsageError: there are none, one cannot be read, or two files hold the same session.
     """
-    files = sorted(path.rglob(f"*{UEM_ENDING}")) if path.is_dir() else [path]
-    if not files:
-        raise UsageError(f"{path_text(path)}: no {UEM_ENDING} file in this folder")
-    found: dict[str, tuple[TimeSpan, ...]] = {}
-    for file in files:
-        try:
-            spans = uem.read(_text(file))
-        except RecordingError as error:
-            raise UsageError(f"{path_text(file)}: {error}") from error
-        for name in spans.keys() & found.keys():
-            raise UsageError(f"{path_text(file)}: '{name}' is in another UEM file, too")
-        found.update(spans)
-    return found
+    side = read_side(find_files(paths, pattern), chosen=frozenset(paths))
+    if side.unreadable:
+        raise UsageError(f"reference {side.unreadable[0].reason}")
+    return side
 
 
 def _named(path: Path) -> Format:
@@ -175,21 +166,12 @@ def _named(path: Path) -> Format:
 
 
 def _read(path: Path, *, passed_over: bool) -> _ReadFile | None:
-    text = _text(path)
+    text = read_text(path)
     found = format_of(path, text)
     assert found is not None, path
     if found.name == "json" and passed_over and not is_transcript(parse_json(text)):
         return None
     return _ReadFile(path, found, found.read(text, stem_of(path)))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RecordingError(f"not UTF-8 (byte {error.start})") from error
-    except OSError as error:
-        raise RecordingError(f"cannot be read ({error.strerror})") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from murmur_cli.errors import UsageError
 from murmur_cli.scoring.counts import Counts, WordCounts
 from murmur_cli.scoring.edit_distance import edits
 from murmur_cli.scoring.normalizers.base import Normalizer
@@ -50,7 +51,7 @@ class Accuracy:
         return edits(self._stream(other), self._stream(transcript))
 
     def _score(self, transcript: Path, references: Side) -> Mapping[str, Counts]:
-        side = read_side([transcript], chosen=frozenset([transcript]))
+        side = _read(transcript)
         pairs = pair_sessions(references, side).pairs
         met = tuple(pair for pair in pairs if pair.hypothesis is not None)
         if not met:
@@ -60,6 +61,17 @@ class Accuracy:
         return board.sessions[0].counts
 
     def _stream(self, transcript: Path) -> Stream:
-        side = read_side([transcript], chosen=frozenset([transcript]))
-        (session,) = side.sessions.values()
+        (session,) = _read(transcript).sessions.values()
         return normalised_stream(session.utterances or (), self.normalizer)
+
+
+def _read(transcript: Path) -> Side:
+    """The one session of a transcript.
+
+    Raises:
+        UsageError: somebody has damaged it.
+    """
+    side = read_side([transcript], chosen=frozenset([transcript]))
+    if side.unreadable:
+        raise UsageError(f"{side.unreadable[0].reason}; delete it, and the same call runs it again")
+    return side

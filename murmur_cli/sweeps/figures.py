@@ -6,6 +6,8 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from murmur_cli.sweeps.grid import SweepSetting
+from murmur_cli.sweeps.point_labels import label_points
 from murmur_cli.sweeps.recommendation import METRIC_NAMES
 from murmur_cli.sweeps.results import SweepResult
 from murmur_cli.sweeps.summary import DISAGREEMENT, SettingSummary, comparable
@@ -14,14 +16,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH_INCHES, HEIGHT_INCHES = 8.0, 6.0
+WIDTH_INCHES, HEIGHT_INCHES = 9.0, 6.0
 INCHES_PER_BAR = 0.34
 DOTS_PER_INCH = 150
-PALE = "#bbbbbb"
+PALE, GREY = "#bbbbbb", "#777777"
 CHOSEN = "recommended"
 # Told apart by people who do not see all colours: Okabe and Ito's set.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 MARKERS = "osD^vPX*"
+BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
+"""Legends stand where no data can be."""
 ROOM = 1.1
 """Axes that begin at 0 end this far beyond the greatest value."""
 
@@ -60,7 +64,7 @@ def curves(result: SweepResult, shown: Sequence[SettingSummary]) -> Figure:
         else:
             line = sorted(line, key=lambda one: one.share_read or 0.0)
             across = [100 * (one.share_read or 0.0) for one in line]
-        style = {"color": _colour(number), "marker": _marker(number), "label": name}
+        style = {**_look(number), "linestyle": _dashes(number), "label": name}
         errors = [_percent(result, one) for one in line]
         above.plot(across, errors, **style)
         below.plot(across, [one.wall_s for one in line], **style)
@@ -73,9 +77,9 @@ def curves(result: SweepResult, shown: Sequence[SettingSummary]) -> Figure:
     else:
         below.set_xlabel("KV entries read, % of full attention")
     above.set_title(result.title)
-    above.legend()
+    above.legend(**BESIDE)
     for axes in (above, below):
-        axes.grid(visible=True, color=PALE, linewidth=0.5)
+        _add_grid(axes)
     return figure
 
 
@@ -85,19 +89,12 @@ def pareto(result: SweepResult, shown: Sequence[SettingSummary]) -> Figure:
     axes: Axes = figure.subplots()
     for number, (name, line) in enumerate(_series(result, shown).items()):
         times, errors = [one.wall_s for one in line], [_percent(result, one) for one in line]
-        axes.scatter(times, errors, color=_colour(number), marker=_marker(number), label=name)
-        labels: dict[tuple[float, float], list[str]] = {}
-        for one, time, error in zip(line, times, errors, strict=True):
-            label = one.setting.size.label if result.by_size else one.setting.policy.variant
-            labels.setdefault((time, error), []).append(label)
-        for place, named in labels.items():
-            text = ", ".join(named)
-            axes.annotate(text, place, xytext=(5, 4), textcoords="offset points", size=8)
+        axes.scatter(times, errors, **_look(number), label=name)
     front = front_of(result, shown)
     axes.plot(
         [one.wall_s for one in front],
         [_percent(result, one) for one in front],
-        color=PALE,
+        color=GREY,
         zorder=0,
         label="Pareto front",
     )
@@ -114,9 +111,19 @@ def pareto(result: SweepResult, shown: Sequence[SettingSummary]) -> Figure:
     axes.set_xlim(0, ROOM * max(one.wall_s for one in shown) or None)
     axes.set_xlabel("time, s")
     axes.set_ylabel(_accuracy_title(result))
-    axes.set_title("Accuracy against time; lower left is better")
-    axes.grid(visible=True, color=PALE, linewidth=0.5)
-    axes.legend()
+    _add_grid(axes)
+    axes.legend(**BESIDE)
+    name, labels = _labels(result, shown)
+    axes.set_title(f"Accuracy against time; lower left is better{name}")
+    important = [chosen.summary] if chosen is not None else []
+    places: dict[tuple[float, float], list[str]] = {}
+    for one in (*important, *front, *shown):
+        text = labels[one.setting]
+        if text and one.percent(result.metric) is not None:
+            places.setdefault((one.wall_s, _percent(result, one)), []).append(text)
+    label_points(
+        axes, [(place, ", ".join(dict.fromkeys(texts))) for place, texts in places.items()]
+    )
     return figure
 
 
@@ -134,10 +141,10 @@ def stages(result: SweepResult, shown: Sequence[SettingSummary]) -> Figure:
         axes.barh(places, widths, left=left, color=_colour(number), label=name)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     axes.set_yticks(places, labels)
-    axes.invert_yaxis()
+    axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.set_xlabel("time, s")
     axes.set_title("Time by stage")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    axes.legend(**BESIDE)
     return figure
 
 
@@ -154,6 +161,11 @@ def _figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def _add_grid(axes: Axes) -> None:
+    axes.set_axisbelow(True)
+    axes.grid(visible=True, color=PALE, linewidth=0.5)
 
 
 def _series(
@@ -173,6 +185,20 @@ def _series(
             parts += [f"chunk {setting.size.label}"] if several_sizes else []
         found.setdefault(", ".join(parts), []).append(one)
     return found
+
+
+def _labels(
+    result: SweepResult, shown: Sequence[SettingSummary]
+) -> tuple[str, dict[SweepSetting, str]]:
+    """What points of a line differ in, for the title, and the text of each."""
+    settings = [one.setting for one in shown]
+    if result.by_size:
+        return " (labels: chunk)", {one: one.size.label for one in settings}
+    keys = {key for one in settings for key, _ in one.policy.options}
+    if len(keys) != 1:
+        return "", {one: one.policy.variant for one in settings}
+    texts = {one: "".join(value for _, value in one.policy.options) for one in settings}
+    return f" (labels: {keys.pop()})", texts
 
 
 def _bar_label(result: SweepResult, one: SettingSummary) -> str:
@@ -203,9 +229,18 @@ def _accuracy_title(result: SweepResult) -> str:
     return f"{METRIC_NAMES[result.metric]}, %"
 
 
+def _look(number: int) -> dict[str, str]:
+    """Colour and marker of a line; both repeat, but not together."""
+    return {"color": _colour(number), "marker": MARKERS[(number + _round(number)) % len(MARKERS)]}
+
+
 def _colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def _marker(number: int) -> str:
-    return MARKERS[number % len(MARKERS)]
+def _dashes(number: int) -> str:
+    return ("-", "--", ":", "-.")[_round(number) % 4]
+
+
+def _round(number: int) -> int:
+    return number // len(COLOURS)

@@ -69,8 +69,8 @@ class SweepSetting:
         return f"{self.model}, chunk {self.size.label}, {self.policy.label}"
 
 
-def parse_sizes(text: str) -> tuple[ChunkSize, ...]:
-    """Sizes from '30,60,full', each once, the shortest first.
+def parse_sizes(text: str, option: str = "--sizes") -> tuple[ChunkSize, ...]:
+    """Sizes from '30,60,full', each once, the shortest first; `option` is named in errors.
 
     Raises:
         UsageError: none, no number, or less than a chunk may have.
@@ -86,12 +86,12 @@ def parse_sizes(text: str) -> tuple[ChunkSize, ...]:
             seconds = math.nan
         if not MIN_CHUNK_S <= seconds < math.inf:
             raise UsageError(
-                f"--sizes {part}: give seconds, at least {MIN_CHUNK_S:g}, or '{FULL}'; "
+                f"{option} {part}: give seconds, at least {MIN_CHUNK_S:g}, or '{FULL}'; "
                 f"such as {DEFAULT_SIZES}"
             )
         sizes.add(ChunkSize(seconds))
     if not sizes:
-        raise UsageError(f"--sizes is empty: give seconds and '{FULL}', such as {DEFAULT_SIZES}")
+        raise UsageError(f"{option} is empty: give seconds and '{FULL}', such as {DEFAULT_SIZES}")
     return tuple(sorted(sizes, key=lambda size: size.order))
 
 

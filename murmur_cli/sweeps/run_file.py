@@ -13,11 +13,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from murmur_cli import __version__
 from murmur_cli.audio.path_text import path_text
-from murmur_cli.errors import UsageError
+from murmur_cli.errors import MurmurError, UsageError
+from murmur_cli.types import KvUsage
 
 FILE_NAME = "runs.jsonl"
 FORMAT = 1
@@ -103,18 +104,33 @@ class RunFile:
         return lines[-1].failure if lines else None
 
     def add(self, line: RunLine) -> None:
-        """Write a line, whole and on disk."""
+        """Write a line, whole and on disk.
+
+        Raises:
+            MurmurError: it cannot be written.
+        """
         text = json.dumps(dataclasses.asdict(line), ensure_ascii=False, allow_nan=False)
-        with self.path.open("ab") as file:
-            file.write((text + "\n").encode("utf-8", "backslashreplace"))
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with self.path.open("ab") as file:
+                file.write((text + "\n").encode("utf-8", "backslashreplace"))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise MurmurError(
+                f"{path_text(self.path)} cannot be written ({error.strerror}); what ran is kept: "
+                "mend it, and the same call goes on"
+            ) from error
         self._lines[line.run, line.repeat] = line
 
     def _read(self) -> None:
-        if not self.path.exists():
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
             return
-        content = self.path.read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"{path_text(self.path)}: cannot be read ({error.strerror})"
+            ) from error
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
             # A run that was killed while it wrote: its line is not there, and is run again.
@@ -122,10 +138,32 @@ class RunFile:
                 file.truncate(len(whole))
         for number, text in enumerate(whole.split(b"\n")[:-1], start=1):
             try:
-                line = RunLine(**json.loads(text))
+                line = _line_of(text)
             except (ValueError, TypeError):
                 raise UsageError(
                     f"{path_text(self.path)} line {number}: not a run of a sweep; "
                     "give another folder to -o, or delete the line"
                 ) from None
             self._lines[line.run, line.repeat] = line
+
+
+def _line_of(text: bytes) -> RunLine:
+    """A line of the file.
+
+    Raises:
+        ValueError, TypeError: it is none.
+    """
+    line = RunLine(**json.loads(text, parse_constant=_refuse))
+    KvUsage(**line.kv)
+    names = (line.run, line.session, line.failure or "")
+    stages = dict(line.stages_s)
+    numbers = (line.audio_s, line.wall_s, line.cpu_s, line.peak_bytes, *stages.values())
+    if not all(isinstance(name, str) for name in names) or type(line.repeat) is not int:
+        raise TypeError("a name or a number of another type")
+    if not all(type(number) in (int, float) for number in numbers):
+        raise TypeError("a figure that is no number")
+    return line
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")

@@ -120,12 +120,14 @@ def kinds_of(plan: SweepPlan) -> dict[str, AudioKind]:
     return found
 
 
-def _distinct(plan: SweepPlan) -> dict[str, tuple[SweepSetting, SweepRecording]]:
-    """Runs by id; settings that mean the same on a recording share one."""
-    found: dict[str, tuple[SweepSetting, SweepRecording]] = {}
+def _distinct(plan: SweepPlan) -> dict[Path, tuple[SweepSetting, SweepRecording]]:
+    """Runs by their transcripts; settings that mean the same on a recording share one, copies of a
+    recording do not."""
+    found: dict[Path, tuple[SweepSetting, SweepRecording]] = {}
     for setting in plan.settings:
         for recording in plan.audio.recordings:
-            found.setdefault(plan.run(setting, recording), (setting, recording))
+            place = plan.transcript(plan.run(setting, recording), recording)
+            found.setdefault(place, (setting, recording))
     return found
 
 
@@ -134,8 +136,9 @@ def _missing(
 ) -> Iterator[tuple[dict[str, Any], list[_Job]]]:
     """Jobs of one round, those of the same settings together."""
     groups: dict[str, tuple[dict[str, Any], list[_Job]]] = {}
-    for run, (setting, recording) in _distinct(plan).items():
-        if runs.done(run, repeat) and plan.transcript(run, recording).is_file():
+    for place, (setting, recording) in _distinct(plan).items():
+        run = plan.run(setting, recording)
+        if runs.done(run, repeat) and place.is_file():
             continue
         options = plan.options(setting, recording)
         key = json.dumps(options, sort_keys=True)

@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from data.corpus import Corpus, place_of, read_corpus
-from data.prepare import Prepared, get, prepare
+from data.dry_run import dry_lines
+from data.prepare import AUDIO, READY, REFERENCES, Prepared, get, prepare
 from murmur_cli.errors import ExitCode, MurmurError, UsageError
 from murmur_cli.recipe_file import find_recipe
+from murmur_cli.writers.output import check_directory
 
 ROOT = Path(__file__).parents[2]
 MURMUR = (sys.executable, "-m", "murmur_cli")
@@ -49,8 +51,13 @@ class Benchmark:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the steps; ends with the program's exit codes."""
     asked = _parser().parse_args(arguments)
+    code = ExitCode.OK
     try:
-        code = run(_benchmark(asked), asked.steps)
+        bench = _benchmark(asked)
+        if asked.dry:
+            dry_run(bench)
+        else:
+            code = run(bench, asked.steps)
     except MurmurError as error:
         print(f"{asked.recipe}: {' '.join(str(error).split())}", file=sys.stderr)
         code = error.exit_code
@@ -63,6 +70,7 @@ def run(bench: Benchmark, steps: Sequence[str]) -> ExitCode:
     Raises:
         MurmurError: the data cannot be had or is not laid out as it should be.
     """
+    check_directory(bench.out)
     if "get" in steps:
         get(bench.corpus, bench.data)
     prepared = prepare(bench.corpus, bench.data)
@@ -97,8 +105,8 @@ def transcribe(bench: Benchmark, prepared: Prepared) -> None:
     if not waiting:
         return
     begun = time.perf_counter()
-    call = [*MURMUR, "transcribe", *map(str, waiting), "--recipe", str(bench.recipe)]
-    code = subprocess.run([*call, "-o", str(folder)], check=False).returncode
+    call = [*MURMUR, *transcribe_call(bench, waiting)]
+    code = subprocess.run(call, check=False).returncode
     if code not in (ExitCode.OK, ExitCode.SOME_FAILED, ExitCode.NOTHING_PROCESSED):
         raise _Stopped(code)
     record["wall_s"] += time.perf_counter() - begun
@@ -120,8 +128,7 @@ def score(bench: Benchmark, prepared: Prepared) -> dict[str, Any]:
     Raises:
         UsageError: it cannot be scored.
     """
-    call = [*MURMUR, "score", str(prepared.references), str(transcripts(bench))]
-    call += ["--recipe", str(bench.recipe), "--format", "json"]
+    call = [*MURMUR, *score_call(bench, prepared.references)]
     done = subprocess.run(call, check=False, capture_output=True, encoding="utf-8")
     if done.returncode not in (ExitCode.OK, ExitCode.SOME_FAILED):
         raise UsageError(f"not scored: {' '.join(done.stderr.split())}")
@@ -165,6 +172,28 @@ def table(
     return "\n".join([*lines, *notes]) + "\n"
 
 
+def transcribe_call(bench: Benchmark, recordings: Sequence[Path]) -> list[str]:
+    """Arguments of the program for these recordings."""
+    options = ["--recipe", str(bench.recipe), "-o", str(transcripts(bench))]
+    return ["transcribe", *map(str, recordings), *options]
+
+
+def score_call(bench: Benchmark, references: Path) -> list[str]:
+    """Arguments of the program that score all transcripts."""
+    options = ["--recipe", str(bench.recipe), "--format", "json"]
+    return ["score", str(references), str(transcripts(bench)), *options]
+
+
+def dry_run(bench: Benchmark) -> None:
+    """Say what the steps would do; nothing is fetched, made or run."""
+    ready = bench.corpus.kind == READY
+    audio = bench.data if ready else bench.data / AUDIO
+    references = bench.data if ready else bench.data / REFERENCES
+    calls = (transcribe_call(bench, [audio]), score_call(bench, references))
+    for line in dry_lines(bench.corpus, bench.data, [["murmur", *call] for call in calls]):
+        print(line)
+
+
 def transcripts(bench: Benchmark) -> Path:
     """Where the transcripts lie."""
     return bench.out / "transcripts"
@@ -191,7 +220,18 @@ def _shown(value: float | None, digits: int = 2) -> str:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    """The document of a file; None if it is not there.
+
+    Raises:
+        UsageError: somebody has damaged it.
+    """
+    if not path.is_file():
+        return None
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"{path}: not JSON ({error}); delete it and call again") from error
+    return document
 
 
 def _benchmark(asked: argparse.Namespace) -> Benchmark:
@@ -222,6 +262,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("recipe", help="name or file")
     parser.add_argument("--data", default="", help="folder of the corpus; default as in the recipe")
     parser.add_argument("--out", type=Path, default=ROOT / "out", help="folder of the results")
+    parser.add_argument("--dry", action="store_true", help="say what would be done, do nothing")
     parser.add_argument("--steps", type=_steps, default=STEPS, help=",".join(STEPS))
     return parser
 

@@ -32,9 +32,9 @@ def fetch(url: str, path: Path, sha256: str | None = None) -> Path:
     """
     if path.is_file():
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         _download(url, partial)
     except (OSError, urllib.error.URLError) as error:
         reason = getattr(error, "reason", None) or error
@@ -58,12 +58,22 @@ def fetch_archives(urls: tuple[str, ...], folder: Path, sha256: Mapping[str, str
         FetchError: one cannot be had or unpacked.
     """
     for url in urls:
-        name = url.rsplit("/", 1)[-1]
-        mark = folder / f".{name}.unpacked"
+        place = archive_place(url, folder)
+        mark = unpacked_mark(place)
         if mark.exists():
             continue
-        unpack(fetch(url, folder / name, sha256.get(name)), folder)
+        unpack(fetch(url, place, sha256.get(place.name)), folder)
         mark.touch()
+
+
+def archive_place(url: str, folder: Path) -> Path:
+    """Where an archive is put."""
+    return folder / url.rsplit("/", 1)[-1]
+
+
+def unpacked_mark(archive: Path) -> Path:
+    """The file that says that an archive was unpacked; the archive may be deleted then."""
+    return archive.with_name(f".{archive.name}.unpacked")
 
 
 def unpack(archive: Path, folder: Path) -> None:

@@ -18,6 +18,7 @@ from murmur_cli.audio.discover import find_inputs
 from murmur_cli.errors import UsageError
 
 AUDIO, REFERENCES, SOURCE = "audio", "references", "source"
+LFS_POINTER = b"version https://git-lfs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,21 @@ def get(corpus: Corpus, folder: Path) -> None:
         if not folder.is_dir():
             raise FetchError(f"{corpus.corpus}: no folder {folder}; name another one")
         return
-    for session in corpus.sessions if corpus.audio_url else ():
-        name = corpus.audio_name.replace(SESSION, session)
-        fetch(corpus.audio_url.replace(SESSION, session), folder / AUDIO / name)
+    for url, place in audio_files(corpus, folder).items():
+        fetch(url, place)
     fetch_archives(corpus.archives, folder / SOURCE, corpus.sha256)
+
+
+def audio_files(corpus: Corpus, folder: Path) -> dict[str, Path]:
+    """URL → place of the recordings that have one each; none if they are in an archive."""
+    if not corpus.audio_url:
+        return {}
+    return {
+        corpus.audio_url.replace(SESSION, session): folder
+        / AUDIO
+        / corpus.audio_name.replace(SESSION, session)
+        for session in corpus.sessions
+    }
 
 
 def prepare(corpus: Corpus, folder: Path) -> Prepared:
@@ -103,6 +115,7 @@ def _earnings21(corpus: Corpus, folder: Path) -> Prepared:
     for table in tables:
         earnings21_nlp.write_references(table, references)
         for media in sorted((root / "media").glob(f"{table.stem}.*")):
+            _refuse_pointer(media)
             _link(media, folder / AUDIO)
     return _listed(corpus, folder, [table.stem for table in tables])
 
@@ -161,6 +174,16 @@ def _only(folder: Path, pattern: str, words: str) -> Path:
     if len(found) != 1:
         raise UsageError(f"{folder}: {len(found)} of {words} in it; one is needed")
     return found[0]
+
+
+def _refuse_pointer(path: Path) -> None:
+    """Raises FetchError for what Git leaves in place of a large file that was not fetched."""
+    with path.open("rb") as file:
+        if file.read(len(LFS_POINTER)) == LFS_POINTER:
+            raise FetchError(
+                f"{path} is a pointer of Git LFS and no audio: git lfs install, then git -C "
+                f"{path.parent} lfs pull"
+            )
 
 
 def _link(path: Path, folder: Path) -> None:

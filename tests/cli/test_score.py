@@ -247,7 +247,10 @@ def test_score_when_ids_are_odd_then_they_meet_across_formats(
     )
     found = _folder(tmp_path / "hyp", {"x.seglst.json": json.dumps(rows)})
     called = call_main(capsys, "score", reference, found, "-f", "json")
-    assert called.err == f"{name}0: no hypothesis; all of it counts as left out\n"
+    assert called.err_lines == [
+        f"{name}0: no hypothesis; all of it counts as left out",
+        f"not in the UEM, scored whole: {name}0",
+    ]
     assert _percents(called, name)["tcpwer"] == 0.0
     assert _json(called)["sessions"][0]["region"] == "UEM"
 
@@ -278,8 +281,10 @@ def test_score_when_a_uem_lies_beside_the_references_then_it_counts_unless_refus
     (sides[0] / "talk.uem").write_text("talk 1 0.0 3.0\n")
     called = call_main(capsys, "score", *sides)
     assert "region: whole file (2 sessions), UEM (1 session)" in called.out.splitlines()
+    assert called.err == "not in the UEM, scored whole: 007, 2024.05.01.call\n"
     called = call_main(capsys, "score", *sides, "--uem", "none")
     assert "region: whole file (3 sessions)" in called.out.splitlines()
+    assert called.err == ""
 
 
 def test_score_when_cpwer_lets_no_word_cross_speakers_then_half_is_wrong(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ import soundfile
 from murmur_cli.bench.worker_process import WorkerError
 from murmur_cli.errors import ExitCode
 from murmur_cli.sweeps.sweep_worker import SweepWorker
-from support.murmur_call import Called, call_main
+from support.murmur_call import Called, call_main, call_process
 from support.tiny_folder import write_tiny_folder
 
 
@@ -110,6 +114,82 @@ def test_sweep_when_called_again_with_more_then_only_that_is_run(
 
 
 @pytest.mark.usefixtures("in_this_process")
+def test_sweep_when_a_recording_is_there_twice_then_each_copy_is_run(
+    call, talk: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.wav"
+    copy.write_bytes(talk.read_bytes())
+    first = call("sweep-chunks", talk, copy, "--sizes", "full")
+    assert first.code == ExitCode.OK, first.err
+    assert [line["session"] for line in lines(tmp_path / "sweep")] == ["talk", "copy"]
+    assert "0 runs to do, 2 are there" in call("sweep-chunks", talk, copy, "--sizes", "full").err
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_sweep_when_interrupted_then_code_130_and_the_same_call_goes_on(
+    call, talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcribe = SweepWorker.transcribe
+
+    def interrupted(worker: SweepWorker, request: dict[str, Any]) -> dict[str, Any]:
+        if worker._settings.chunk_s > 1 and request["session"] == "talk":
+            raise KeyboardInterrupt
+        return transcribe(worker, request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SweepWorker, "transcribe", interrupted)
+        called = call("sweep-chunks", talk, "--sizes", "1,full")
+    assert (called.code, called.out) == (ExitCode.INTERRUPTED, "")
+    assert called.err_lines[-1] == "interrupted; what ran is kept: the same call goes on"
+    again = call("sweep-chunks", talk, "--sizes", "1,full")
+    assert "1 runs to do, 1 are there" in again.err
+    assert again.code == ExitCode.OK
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])
+def test_sweep_when_its_process_is_ended_then_the_same_call_goes_on(
+    by: signal.Signals, talk: Path, model: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sweep"
+    arguments = ["sweep-chunks", talk, "--sizes", "1,full", "--repeats", "9", "-o", folder]
+    arguments += ["--model", model, "--device", "cpu", "--language", "en", "--no-diarize"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "murmur_cli", *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        # A test run in the background ignores SIGINT, and its children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stderr is not None
+    told = [process.stderr.readline() for _ in range(2)]
+    assert told[1].startswith("1 of 18: talk, ")
+    process.send_signal(by)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == (130 if by is signal.SIGINT else -signal.SIGKILL)
+    assert "Traceback" not in err
+    done = lines(folder)
+    again = call_process(*arguments[:5], "1", *arguments[6:])
+    assert again.code == ExitCode.OK, again.err
+    assert "2 runs to do" not in again.err
+    assert lines(folder)[: len(done)] == done
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_sweep_when_a_transcript_was_damaged_then_one_line_says_which(
+    call, talk: Path, tmp_path: Path
+) -> None:
+    call("sweep-chunks", talk, "--sizes", "full")
+    (place,) = (tmp_path / "sweep" / "transcripts").glob("*/talk.json")
+    place.write_text('{"schema_version": "1.0"')
+    called = call("sweep-chunks", talk, "--sizes", "full")
+    assert called.code == ExitCode.USAGE
+    assert called.err_lines[-1].startswith(f"murmur: {place}: not JSON")
+    assert called.err_lines[-1].endswith("delete it, and the same call runs it again")
+
+
+@pytest.mark.usefixtures("in_this_process")
 def test_sweep_when_a_recording_cannot_be_read_then_it_is_named_and_the_rest_is_run(
     call, talk: Path, tmp_path: Path
 ) -> None:
@@ -131,8 +211,14 @@ def test_sweep_when_a_recording_cannot_be_read_then_it_is_named_and_the_rest_is_
         ("sweep-chunks", ["--evict", "spech"], "did you mean speech"),
         ("sweep-chunks", ["--evict", "speech:windw=3"], "windw"),
         ("sweep-chunks", ["--repeats", "0"], "--repeats 0"),
+        ("sweep-chunks", ["--threads", "0"], "--threads 0"),
+        ("sweep-chunks", ["--within", "nan"], "--within nan"),
+        ("sweep-chunks", ["--collar", "-1"], "--collar -1"),
+        ("sweep-chunks", ["--uem", "x.uem"], "give --ref, too"),
+        ("sweep-chunks", ["--device", "gpu"], "--device gpu"),
         ("sweep-chunks", ["--ref", "nowhere"], "nowhere: no such file"),
         ("sweep-evict", ["--evict", "output", "--kv-budget", "0.5"], "has no budget"),
+        ("sweep-evict", ["--chunk", "x"], "--chunk x"),
         ("sweep-evict", ["--evict-opt", "align.before=1", "--evict", "output"], "not in the sweep"),
     ],
 )
@@ -143,3 +229,23 @@ def test_sweep_when_wrong_then_one_line_before_anything_runs(
     assert called.code == ExitCode.USAGE
     assert message in called.err_lines[-1]
     assert not (tmp_path / "sweep" / "runs.jsonl").exists()
+
+
+def test_sweep_when_the_folder_is_a_file_then_one_line_before_anything_runs(
+    call, talk: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sweep").write_text("mine")
+    called = call("sweep-chunks", talk)
+    assert called.code == ExitCode.USAGE
+    assert "is a file; give a folder to -o" in called.err_lines[-1]
+    assert (tmp_path / "sweep").read_text() == "mine"
+
+
+def test_sweep_when_a_run_on_disk_is_none_then_its_line_is_named(
+    call, talk: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "runs.jsonl").write_text('{"run": "a"}\n')
+    called = call("sweep-chunks", talk)
+    assert called.code == ExitCode.USAGE
+    assert "runs.jsonl line 1: not a run of a sweep" in called.err_lines[-1]

@@ -9,6 +9,9 @@ from urllib.parse import unquote
 from murmur_cli.errors import RecordingError
 from murmur_cli.types import TimeSpan
 
+LATEST_S = 1e10
+"""Some 300 years: also seconds since 1970 are below it, milliseconds are not."""
+
 
 def decoded(name: str) -> str:
     """An id or a name as it was before `writers.field.escape_field`: text, never a number."""
@@ -38,7 +41,8 @@ def span_of(start: object, end: object) -> TimeSpan:
     """A span from two times in seconds.
 
     Raises:
-        RecordingError: no finite numbers, a start below 0, or an end before the start.
+        RecordingError: no finite numbers, a start below 0, an end before the start or after
+            `LATEST_S`.
     """
     return _checked(seconds(start), seconds(end))
 
@@ -47,7 +51,7 @@ def span_of_length(start: object, length: object) -> TimeSpan:
     """A span from its start and length in seconds.
 
     Raises:
-        RecordingError: no finite numbers, or one of them below 0.
+        RecordingError: no finite numbers, one of them below 0, or an end after `LATEST_S`.
     """
     start_s = seconds(start)
     return _checked(start_s, start_s + seconds(length))
@@ -60,7 +64,7 @@ def seconds(value: object) -> float:
         RecordingError: not a finite number.
     """
     try:
-        time_s = float(value)  # type: ignore[arg-type]
+        time_s = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         time_s = math.nan
     if not math.isfinite(time_s):
@@ -71,8 +75,8 @@ def seconds(value: object) -> float:
 def _checked(start_s: float, end_s: float) -> TimeSpan:
     if start_s < 0:
         raise RecordingError(f"starts at {start_s:g} s, before the recording does")
-    if not math.isfinite(end_s):
-        raise RecordingError("ends after the largest number")
+    if end_s > LATEST_S:
+        raise RecordingError(f"ends at {end_s:g} s, after {LATEST_S:g} s; are these seconds?")
     if end_s < start_s:
         raise RecordingError(f"ends at {end_s:g} s, before its start at {start_s:g} s")
     return TimeSpan(start_s, end_s)

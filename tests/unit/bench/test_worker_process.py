@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from murmur_cli.bench.worker_process import WorkerError, WorkerProcess
 
 WORKER = """
 import os
+import time
 from murmur_cli.bench.json_lines import clocked, serve
 
 def echo(request):
@@ -23,7 +25,8 @@ def echo(request):
 def fail(request):
     raise ValueError("two\\nlines")
 
-serve({"echo": echo, "fail": fail, "die": lambda request: os._exit(3)})
+serve({"echo": echo, "fail": fail, "die": lambda request: os._exit(3),
+       "hang": lambda request: time.sleep(600)})
 """
 
 
@@ -59,6 +62,29 @@ def test_worker_when_its_process_dies_then_worker_error_with_the_code(
 ) -> None:
     with worker, pytest.raises(WorkerError, match="ended with code 3"):
         worker.ask("die")
+
+
+def test_worker_when_the_block_is_broken_off_then_its_job_is_not_waited_for(
+    worker: WorkerProcess,
+) -> None:
+    def broken_off() -> None:
+        with worker:
+            assert worker._process.stdin is not None
+            worker._process.stdin.write('{"op": "hang"}\n')
+            worker._process.stdin.flush()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
+    assert worker._process.returncode == -signal.SIGKILL
+
+
+def test_worker_when_it_has_died_then_closing_it_is_quiet(worker: WorkerProcess) -> None:
+    with worker:
+        with pytest.raises(WorkerError):
+            worker.ask("die")
+        with pytest.raises(WorkerError):
+            worker.ask("echo", value="x" * 100_000)
 
 
 def test_worker_when_python_is_missing_then_worker_error(tmp_path: Path) -> None:

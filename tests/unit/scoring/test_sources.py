@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from murmur_cli.errors import UsageError
-from murmur_cli.scoring.sources import find_files, has_uem, read_side, read_uem
+from murmur_cli.scoring.sources import find_files, read_references, read_side
 from murmur_cli.types import TimeSpan
 from murmur_cli.writers.registry import WRITERS
 from support.factories import make_segment, make_transcript, make_turn
@@ -122,19 +124,52 @@ def test_side_when_plain_json_is_a_list_then_it_is_seglst(tmp_path: Path) -> Non
     assert read_side([tmp_path / "hyp.json"]).sessions["s"].words_from == "seglst"
 
 
-def test_uem_when_in_a_folder_then_all_its_files_are_read(tmp_path: Path) -> None:
-    assert not has_uem(tmp_path)
-    with pytest.raises(UsageError, match=r"no \.uem file"):
-        read_uem(tmp_path)
-    _write(tmp_path, a__uem="a.b 1 0 5\n", b__uem="c 1 0 5\n")
-    assert has_uem(tmp_path)
-    assert set(read_uem(tmp_path)) == {"a.b", "c"}
-    _write(tmp_path, c__uem="c 1 0 9\n")
-    with pytest.raises(UsageError, match="'c' is in another"):
-        read_uem(tmp_path)
+def test_files_when_a_folder_in_it_cannot_be_read_then_it_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies in it would count as left out."""
+    (tmp_path / "deep").mkdir()
+    _write(tmp_path, a__stm="")
+    scandir = os.scandir
+
+    def locked(path: str) -> object:
+        if str(path).endswith("deep"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", locked)
+    with pytest.raises(UsageError, match=r"deep: cannot be read \(Permission denied\)"):
+        find_files([tmp_path])
 
 
-def test_uem_when_a_line_is_wrong_then_the_file_is_told(tmp_path: Path) -> None:
-    _write(tmp_path, a__uem="a 1 0\n")
-    with pytest.raises(UsageError, match=r"a\.uem: line 1 has 3 fields"):
-        read_uem(tmp_path / "a.uem")
+def test_files_when_a_name_is_too_long_for_the_disk_then_there_is_no_such_file() -> None:
+    with pytest.raises(UsageError, match="no such file or folder"):
+        find_files([Path("x" * 300 + ".stm")])
+
+
+def test_references_when_one_cannot_be_read_then_all_are_refused(tmp_path: Path) -> None:
+    _write(tmp_path, a__stm="a 1 A\n", b__stm="b 1 A 0 1 so\n")
+    with pytest.raises(UsageError, match=r"reference .*a\.stm: line 1 has 3 fields"):
+        read_references([tmp_path])
+    assert list(read_references([tmp_path], "b.*").sessions) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"s 1 A 0 1 so\r\ns 1 B 1 2 yes\rs 1 A 2 3 no\n", None),
+        (b"\xef\xbb\xbfs 1 A 0 1 so\r\ns 1 B 1 2 yes\ns 1 A 2 3 no", None),
+        ("s 1 A 0 1 so\n".encode("utf-16"), "not UTF-8 (byte 0)"),
+        ("s 1 A 0 1 caf\xe9\n".encode("latin-1"), "not UTF-8 (byte 13)"),
+        (b"\x1f\x8b\x08\x00rest", "not UTF-8 (byte 1)"),
+    ],
+)
+def test_side_when_line_ends_marks_and_encodings_are_odd_then_read_or_refused(
+    content: bytes, reason: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "s.stm").write_bytes(content)
+    side = read_side([tmp_path / "s.stm"])
+    if reason is None:
+        assert [one.text for one in side.sessions["s"].utterances or ()] == ["so", "yes", "no"]
+    else:
+        assert [one.reason for one in side.unreadable] == [f"{tmp_path}/s.stm: {reason}"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from murmur_cli.sweeps.figures import figures_of, front_of, rendered
@@ -45,13 +47,54 @@ def test_pareto_when_drawn_then_points_front_and_the_recommended(result: SweepRe
     # The whole is slower than 300 s and no better: not on the front.
     assert axes.lines[0].get_xydata().tolist() == [[50.0, 30.0], [100.0, 25.2]]
     assert axes.collections[1].get_offsets().tolist() == [[100.0, 25.2]]
-    assert [text.get_text() for text in axes.texts] == ["30", "300", "full"]
+    assert axes.get_title() == "Accuracy against time; lower left is better (labels: chunk)"
+    # The recommended one has its label first, then the front.
+    assert [text.get_text() for text in axes.texts] == ["300", "30", "full"]
+
+
+def test_pareto_when_points_are_close_then_no_label_covers_another_or_a_point() -> None:
+    figures = {30.0 + step: (100.0 + step % 7, 250 + step // 7) for step in range(40)}
+    picture = figures_of(chunk_sweep(figures))["pareto"]
+    (axes,) = picture.axes
+    picture.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert 5 < len(boxes) < 40
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    points = axes.transData.transform(axes.collections[0].get_offsets())
+    assert not any(box.contains(*point) for box in boxes for point in points)
+    assert all(axes.bbox.contains(*box.min) and axes.bbox.contains(*box.max) for box in boxes)
+
+
+def test_pareto_when_policies_differ_in_one_option_then_its_values_are_the_labels() -> None:
+    c3 = [PolicySetting("c3", (("budget", value),)) for value in ("128", "0.25")]
+    settings = [make_setting(300.0), *(make_setting(300.0, policy) for policy in c3)]
+    result = make_result(
+        [make_summary(one, 100.0 - at, 250 + at) for at, one in enumerate(settings)],
+        by_size=False,
+    )
+    (axes,) = figures_of(result)["pareto"].axes
+    assert axes.get_title().endswith("(labels: budget)")
+    assert sorted(text.get_text() for text in axes.texts) == ["0.25", "128"]
+
+
+def test_curves_when_there_are_more_lines_than_colours_then_each_looks_different() -> None:
+    policies = [PolicySetting("none"), *(PolicySetting(f"p{number}") for number in range(19))]
+    result = make_result([make_summary(make_setting(300.0, one), 9.0, 250) for one in policies])
+    above, _ = figures_of(result)["curves"].axes
+    looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in above.lines}
+    assert len(looks) == 20
+    (axes,) = figures_of(result)["pareto"].axes
+    marks = {
+        (tuple(dots.get_facecolor()[0]), len(dots.get_paths()[0].vertices), str(dots.get_paths()))
+        for dots in axes.collections[:20]
+    }
+    assert len(marks) == 20
 
 
 def test_pareto_when_two_sizes_are_one_run_then_one_label() -> None:
     result = chunk_sweep({30.0: (50.0, 300), 300.0: (100.0, 252), None: (100.0, 252)})
     (axes,) = figures_of(result)["pareto"].axes
-    assert [text.get_text() for text in axes.texts] == ["30", "300, full"]
+    assert [text.get_text() for text in axes.texts] == ["300, full", "30"]
 
 
 def test_stages_when_drawn_then_a_bar_each_stacked(result: SweepResult) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from murmur_cli.errors import UsageError
+from murmur_cli.errors import MurmurError, UsageError
 from murmur_cli.sweeps.run_file import FILE_NAME, RunFile, run_id
 from support.sweep_results import make_line
 
@@ -67,7 +67,37 @@ def test_runs_when_the_last_line_is_torn_then_it_is_dropped_and_the_file_goes_on
     assert [json.loads(line)["wall_s"] for line in lines] == [1.0, 2.0]
 
 
-def test_runs_when_a_line_is_not_ours_then_it_is_named(tmp_path: Path) -> None:
-    (tmp_path / FILE_NAME).write_text('{"other": 1}\n')
-    with pytest.raises(UsageError, match=r"runs\.jsonl line 1: not a run"):
+def _changed(**values: object) -> str:
+    return json.dumps({**dataclasses.asdict(make_line(1.0)), **values})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"other": 1}',
+        "[1]",
+        "null",
+        "\x00\x00",
+        _changed(wall_s=None),
+        _changed(wall_s=float("nan")),
+        _changed(repeat="0"),
+        _changed(kv={"pages": 3}),
+        _changed(stages_s=[1]),
+        _changed(stages_s={"recognition": "1"}),
+    ],
+)
+def test_runs_when_a_line_is_not_ours_then_it_is_named(text: str, tmp_path: Path) -> None:
+    RunFile(tmp_path).add(make_line(1.0))
+    path = tmp_path / FILE_NAME
+    path.write_text(path.read_text("utf-8") + text + "\n", "utf-8")
+    with pytest.raises(UsageError, match=r"runs\.jsonl line 2: not a run"):
         RunFile(tmp_path)
+
+
+def test_runs_when_the_file_cannot_be_read_or_written_then_one_line(tmp_path: Path) -> None:
+    runs = RunFile(tmp_path)
+    (tmp_path / FILE_NAME).mkdir()
+    with pytest.raises(UsageError, match=r"runs\.jsonl: cannot be read \(Is a directory\)"):
+        RunFile(tmp_path)
+    with pytest.raises(MurmurError, match=r"cannot be written \(Is a directory\)"):
+        runs.add(make_line(1.0))

@@ -14,7 +14,7 @@ from data.corpus import corpus_of, read_corpus
 from data.fetch import FetchError, fetch, fetch_archives
 from data.prepare import KINDS, get
 from murmur_cli.errors import ExitCode, UsageError
-from murmur_cli.recipe_file import RecipeFile
+from murmur_cli.recipe_file import SHIPPED, RecipeFile
 
 STAND_IN = """
 import json, pathlib, sys
@@ -182,3 +182,43 @@ def test_shipped_corpus_when_read_then_whole(name: str) -> None:
     assert not corpus.sessions or len(set(corpus.sessions)) == corpus.expected
     for row in recipe.published:
         assert {"system"} <= set(row) <= {"system", "seconds", "note", *benchmark.NAMES}
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_shipped_corpus_when_run_dry_then_it_says_what_and_nothing_happens(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The calls are those of the recipe; test_recipe.py proves that the program takes them."""
+    _, corpus = read_corpus(name)
+    data, out = tmp_path / "data", tmp_path / "out"
+    with pytest.raises(SystemExit) as ending:
+        benchmark.main([name, "--data", str(data), "--out", str(out), "--dry"])
+    assert ending.value.code == ExitCode.OK
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == f"{corpus.corpus} ({corpus.licence}), {corpus.page}"
+    fetched = [line for line in told if line.startswith("fetch: https://")]
+    assert len(fetched) == len(corpus.archives) + (corpus.expected if corpus.audio_url else 0)
+    assert told[-2].startswith(f"murmur transcribe {data}")
+    assert told[-1].startswith(f"murmur score {data}")
+    assert f"--recipe {SHIPPED / name}.toml" in told[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_benchmark_when_the_results_cannot_be_written_then_one_line(
+    call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").write_text("mine")
+    assert call() == ExitCode.USAGE
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_benchmark_when_its_record_was_damaged_then_one_line(
+    call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call()
+    (tmp_path / "out" / "own" / "run.json").write_text("{")
+    capsys.readouterr()
+    assert call() == ExitCode.USAGE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "run.json: not JSON" in line
+    assert "delete it" in line
