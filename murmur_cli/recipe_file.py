@@ -2,7 +2,7 @@
 
 `[transcribe]` and `[score]` hold options by their long names with '_' for '-'. `[data]` and
 `[[published]]` are read by the scripts in recipes/data. `[[chunk_curve]]` is what
-`sweep-chunks --write-recipe` writes.
+`sweep-chunks --write-recipe` writes, `[[kv_budget]]` what `calibrate` does.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from __future__ import annotations
 import difflib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from murmur_cli.audio.path_text import path_text
 from murmur_cli.errors import UsageError
 from murmur_cli.models.cache_folder import cache_folder
 from murmur_cli.types.audio_kind import AudioKind, ChunkCurve
+from murmur_cli.types.kv_shares import KvShares
 
 ENDING = ".toml"
 TABLES = ("transcribe", "score", "data")
-LISTS = ("chunk_curve", "published")
+LISTS = ("chunk_curve", "kv_budget", "published")
 TEXTS = ("name", "about")
 FULL = "full"
 SHIPPED = Path(__file__).parents[1] / "recipes"
@@ -36,6 +37,7 @@ class RecipeFile:
         name: as it calls itself, else as its file is called.
         options: table → option → value, of `transcribe` and `score`.
         curves: sizes of chunks that suit a model and kind of audio.
+        kv_shares: budgets of the speech cache that suit a model's heads.
         data, published: as in the file.
     """
 
@@ -43,6 +45,7 @@ class RecipeFile:
     about: str
     options: Mapping[str, Mapping[str, Any]]
     curves: tuple[ChunkCurve, ...] = ()
+    kv_shares: tuple[KvShares, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
     published: tuple[Mapping[str, Any], ...] = ()
 
@@ -107,6 +110,7 @@ def read_recipe(path: Path) -> RecipeFile:
         about=content.get("about", ""),
         options={key: content.get(key, {}) for key in ("transcribe", "score")},
         curves=tuple(_curve(row, name, where) for row in content.get("chunk_curve", [])),
+        kv_shares=tuple(_kv_shares(row, name, where) for row in content.get("kv_budget", [])),
         data=content.get("data", {}),
         published=tuple(content.get("published", [])),
     )
@@ -118,8 +122,20 @@ def stored_curves() -> tuple[ChunkCurve, ...]:
     Raises:
         UsageError: one of them cannot be read.
     """
-    paths = sorted(store_folder().glob(f"*{ENDING}"))
-    return tuple(curve for path in paths for curve in read_recipe(path).curves)
+    return tuple(curve for recipe in _stored() for curve in recipe.curves)
+
+
+def stored_kv_shares() -> tuple[KvShares, ...]:
+    """The measured budgets of all recipes in the user's store, in order of the files' names.
+
+    Raises:
+        UsageError: one of them cannot be read.
+    """
+    return tuple(shares for recipe in _stored() for shares in recipe.kv_shares)
+
+
+def _stored() -> Iterator[RecipeFile]:
+    yield from map(read_recipe, sorted(store_folder().glob(f"*{ENDING}")))
 
 
 def toml_value(value: object) -> str:
@@ -148,3 +164,30 @@ def _curve(row: object, source: str, where: str) -> ChunkCurve:
     if isinstance(chunk, bool) or not isinstance(chunk, int | float) or chunk < 1:
         raise UsageError(f"{where}: chunk_curve: chunk must be seconds, at least 1, or '{FULL}'")
     return ChunkCurve(row["model"], kind, float(chunk), source)
+
+
+def _kv_shares(row: object, source: str, where: str) -> KvShares:
+    """One row; spread, mass and recordings are for people."""
+    if not isinstance(row, dict) or not isinstance(row.get("model"), str):
+        raise UsageError(f"{where}: a kv_budget needs a model")
+    mean, table = row.get("mean"), row.get("shares")
+    if not _is_share(mean):
+        raise UsageError(f"{where}: kv_budget: mean must be above 0 and at most 1")
+    layers = table if isinstance(table, list) else [None]
+    shares = tuple(_layer_shares(layer, where) for layer in layers)
+    if not any(shares):
+        raise UsageError(f"{where}: kv_budget: shares are empty; run 'murmur calibrate' again")
+    return KvShares(row["model"], float(mean), shares, source)
+
+
+def _layer_shares(layer: object, where: str) -> tuple[float, ...]:
+    if isinstance(layer, list) and all(map(_is_share, layer)):
+        return tuple(map(float, layer))
+    raise UsageError(
+        f"{where}: kv_budget: shares must be a list for each layer, of numbers above 0 and at most "
+        "1"
+    )
+
+
+def _is_share(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1

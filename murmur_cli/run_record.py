@@ -15,10 +15,10 @@ RECORDED_PACKAGES = ("torch", "transformers", "silero-vad", "soundfile", "soxr",
 
 UNRECORDED_OPTIONS = (
     *("output_dir", "to_stdout", "recursive", "formats", "allow_partial"),
-    "chunk_curves",
+    *("chunk_curves", "kv_shares"),
 )
 """Where results go does not change them, and a run elsewhere must give the same bytes. Which size
-of chunks was chosen, and by which curve, stands in the plan."""
+of chunks was chosen, and by which curve, stands in the plan; measured budgets in `kv_budget`."""
 
 RECOGNITION_OPTIONS = (
     *("model", "evict", "evict_options", "kv_budget", "batch_size", "language", "task"),

@@ -11,6 +11,7 @@ from typing import TypeVar
 from murmur_cli.errors import UsageError
 from murmur_cli.types import ChannelMode, SpeakerHints
 from murmur_cli.types.audio_kind import ChunkCurve
+from murmur_cli.types.kv_shares import KvShares
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -68,7 +69,8 @@ class TranscribeSettings:
         evict: name of the KV eviction policy.
         evict_options: options of the policy, still as text; the policy checks them.
         kv_budget: speech entries per KV head that the policy may read, or a share of them, still
-            as text; None leaves it to the policy.
+            as text; 'auto' takes `kv_shares` of the model; None leaves it to the policy.
+        kv_shares: budgets by head that were measured on models.
         batch_size: slots of the decode engine.
         language: language code, None to detect.
         task: 'transcribe' or 'translate'.
@@ -98,6 +100,7 @@ class TranscribeSettings:
     evict: str = "none"
     evict_options: dict[str, str] = field(default_factory=dict)
     kv_budget: str | None = None
+    kv_shares: tuple[KvShares, ...] = ()
     batch_size: int = DEFAULT_BATCH_SIZE
     language: str | None = None
     task: str = "transcribe"

@@ -28,6 +28,14 @@ class Loading(Generic[Stage]):
     def __init__(self, load: Callable[[], Stage], pool: ThreadPoolExecutor) -> None:
         self._future: Future[Stage] = pool.submit(load)
 
+    @classmethod
+    def done(cls, stage: Stage) -> Loading[Stage]:
+        """A stage that is loaded already."""
+        loading = cls.__new__(cls)
+        loading._future = Future()
+        loading._future.set_result(stage)
+        return loading
+
     def get(self) -> Stage:
         """The loaded stage; raises what loading raised."""
         return self._future.result()

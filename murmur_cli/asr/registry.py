@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from murmur_cli.asr.base import AsrBackend
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING, WHISPER_RATES
 from murmur_cli.engine.policies.base import RequestRates
-from murmur_cli.engine.policies.registry import build_policy, check_policy_name
+from murmur_cli.engine.policies.kv_budget import AUTO, KvBudget
+from murmur_cli.engine.policies.registry import (
+    build_policy,
+    check_policy_name,
+    check_takes_budget,
+)
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
 from murmur_cli.models.device import BALANCED
@@ -76,6 +81,26 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
     tokens = load_tokens(choice.location)
     any_language = settings.language or next(iter(tokens.languages), None)
     tokens.prompt(any_language, settings.task, settings.context)
+
+
+def with_measured_budget(choice: ModelChoice, settings: TranscribeSettings) -> TranscribeSettings:
+    """The settings with what '--kv-budget auto' means for a model: its measured shares, as text.
+
+    Raises:
+        UsageError: nothing was measured on this model, or the policy has no budget.
+    """
+    if settings.kv_budget != AUTO:
+        return settings
+    check_takes_budget(settings.evict, AUTO)
+    for measured in settings.kv_shares:
+        if measured.model == choice.name:
+            return replace(settings, kv_budget=str(KvBudget(by_head=measured.shares)))
+    known = dict.fromkeys(measured.model for measured in settings.kv_shares)
+    there = f" (there are some of {', '.join(known)})" if known else ""
+    raise UsageError(
+        f"--kv-budget auto: no recipe has budgets of {choice.name}{there}; run 'murmur calibrate "
+        f"RECORDING --model {choice.name} --write-recipe NAME', then give --recipe NAME"
+    )
 
 
 def recogniser_for(

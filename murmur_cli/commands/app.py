@@ -11,6 +11,8 @@ import typer
 
 from murmur_cli import __version__
 from murmur_cli.commands.bench import bench_command
+from murmur_cli.commands.calibrate import EXIT_CODES_HELP as CALIBRATE_EXIT_CODES_HELP
+from murmur_cli.commands.calibrate import calibrate_command
 from murmur_cli.commands.diarize import diarize_command
 from murmur_cli.commands.doctor import doctor_command
 from murmur_cli.commands.enroll import enroll_command
@@ -43,6 +45,7 @@ app.command("speakers", epilog=EXIT_CODES_HELP)(speakers_command)
 app.add_typer(models_app, name="models")
 app.command("doctor")(doctor_command)
 app.command("bench")(bench_command)
+app.command("calibrate", epilog=CALIBRATE_EXIT_CODES_HELP)(calibrate_command)
 app.command("score", epilog=SCORE_EXIT_CODES_HELP)(score_command)
 app.command("sweep-chunks", epilog=SWEEP_EXIT_CODES_HELP)(sweep_chunks_command)
 app.command("sweep-evict", epilog=SWEEP_EXIT_CODES_HELP)(sweep_evict_command)

@@ -12,6 +12,7 @@ from murmur_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from murmur_cli.types.audio_kind import ChunkCurve
+    from murmur_cli.types.kv_shares import KvShares
 
 NOT_IN_RECIPES = ("recipe", "help", "output", "show", "quiet", "verbose", "debug", "show_errors")
 """What a call does with its results is not part of how it comes to them."""
@@ -54,6 +55,16 @@ def curves_for_auto(chunk: str, recipe: str | None) -> tuple[ChunkCurve, ...]:
 
     own = read_recipe(find_recipe(recipe)).curves if recipe is not None else ()
     return (*own, *stored_curves())
+
+
+def shares_for_auto(kv_budget: str | None, recipe: str | None) -> tuple[KvShares, ...]:
+    """What '--kv-budget auto' may go by: budgets of the recipe, then those in the user's store."""
+    if kv_budget != "auto":
+        return ()
+    from murmur_cli.recipe_file import find_recipe, read_recipe, stored_kv_shares
+
+    own = read_recipe(find_recipe(recipe)).kv_shares if recipe is not None else ()
+    return (*own, *stored_kv_shares())
 
 
 def _defaults(context: typer.Context, table: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -93,11 +93,12 @@ def _recogniser(
     settings: TranscribeSettings, display: ProgressDisplay
 ) -> tuple[TranscribeSettings, ModelChoice, str]:
     """The model and the device that the settings name, and the settings made to fit them."""
-    from murmur_cli.asr.registry import check_request
+    from murmur_cli.asr.registry import check_request, with_measured_budget
 
     settings = _with_devices(settings)
     choice, device = _choose(settings, display)
     settings = _with_chunk_of_model(settings, choice, display)
+    settings = with_measured_budget(choice, settings)
     check_request(choice, settings)
     return settings, choice, device
 

@@ -10,7 +10,7 @@ import typer
 
 from murmur_cli.commands.console import stderr_console
 from murmur_cli.commands.progress_display import ProgressDisplay
-from murmur_cli.commands.recipe_option import RecipeOption, curves_for_auto
+from murmur_cli.commands.recipe_option import RecipeOption, curves_for_auto, shares_for_auto
 from murmur_cli.commands.recording_run import run_recordings
 from murmur_cli.commands.report import Detail
 from murmur_cli.commands.speaker_options import (
@@ -71,7 +71,8 @@ def transcribe_command(
         str | None,
         typer.Option(
             metavar="N",
-            help="Speech entries per KV head that c3 and the like may read, or a share: 0.25.",
+            help="Speech entries per KV head that c3 and the like may read, a share such as 0.25, "
+            "or 'auto': by head, as 'murmur calibrate' measured.",
             rich_help_panel=MODEL,
         ),
     ] = None,
@@ -182,6 +183,7 @@ def transcribe_command(
         evict=evict,
         evict_options=_key_values(evict_opt or []),
         kv_budget=kv_budget,
+        kv_shares=shares_for_auto(kv_budget, recipe),
         batch_size=batch_size,
         language=language.strip().lower() if language is not None else None,
         task=task,

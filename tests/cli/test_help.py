@@ -20,6 +20,7 @@ _COMMANDS = {
     "models_pull": ["models", "pull"],
     "doctor": ["doctor"],
     "bench": ["bench"],
+    "calibrate": ["calibrate"],
     "score": ["score"],
     "sweep_chunks": ["sweep-chunks"],
     "sweep_evict": ["sweep-evict"],

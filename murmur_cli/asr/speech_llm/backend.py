@@ -6,6 +6,7 @@ from murmur_cli.asr.speech_llm.decoder import SpeechLlmDecoder
 from murmur_cli.asr.speech_llm.family import SpeechLlm
 from murmur_cli.asr.speech_llm.session import SpeechLlmOptions, SpeechLlmSession
 from murmur_cli.engine.policies.base import EvictionPolicy
+from murmur_cli.engine.policies.retrieval import check_heads
 from murmur_cli.progress import ProgressHook
 from murmur_cli.types import ModelIdentity
 
@@ -25,6 +26,7 @@ class SpeechLlmBackend:
         self._policy = policy
         self._options = options
         self._decoder = SpeechLlmDecoder(family, options.max_audio_s)
+        check_heads(policy, self.kv_heads)
 
     @property
     def identity(self) -> ModelIdentity:
@@ -40,6 +42,19 @@ class SpeechLlmBackend:
     def decoder(self) -> SpeechLlmDecoder:
         """The engine's adapter, for measuring the engine without a recording's way through it."""
         return self._decoder
+
+    @property
+    def kv_heads(self) -> tuple[int, ...]:
+        """KV heads of each layer; 0 for layers without an index of the speech: those that see a
+        window only, or read another layer's entries."""
+        return tuple(
+            0 if kind.slides or kind.producer is not None else kind.kv_heads
+            for kind in self._family.layers
+        )
+
+    def with_policy(self, policy: EvictionPolicy) -> SpeechLlmBackend:
+        """The same weights under another policy; sessions of one of them may be open."""
+        return SpeechLlmBackend(self._family, self._identity, policy, self._options)
 
     @property
     def packing(self) -> None:

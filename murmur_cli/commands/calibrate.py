@@ -1,0 +1,177 @@
+"""`murmur calibrate`: what each head of a recogniser needs to read of the speech."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from murmur_cli.commands.console import stderr_console, stdout_console
+from murmur_cli.commands.progress_display import ProgressDisplay
+from murmur_cli.commands.speaker_options import (
+    OUTPUT,
+    ChannelsOption,
+    RecursiveOption,
+    TrackOption,
+    chunk_seconds,
+)
+from murmur_cli.commands.table import print_table
+from murmur_cli.errors import ExitCode, UsageError
+from murmur_cli.settings import (
+    DEFAULT_BATCH_SIZE,
+    DEFAULT_CHUNK_S,
+    Precision,
+    TranscribeSettings,
+    parse_channels,
+    parse_precision,
+)
+from murmur_cli.types import ChannelMode
+
+if TYPE_CHECKING:
+    from murmur_cli.calibration.run import Calibration
+
+MODEL = "Recognition"
+EXIT_CODES_HELP = (
+    "Exit codes: 0 the recipe is written; 1 a recording cannot be read; 2 wrong call, or no "
+    "speech; 4 model missing; 130 interrupted."
+)
+DEFAULT_MEAN = 0.125
+"""What c3r reads one by one; its summaries are as many again."""
+
+
+def calibrate_command(
+    audio: Annotated[
+        list[Path], typer.Argument(help="Recordings and folders of recordings.", show_default=False)
+    ],
+    write_recipe: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE|NAME",
+            help="Where the budgets go; under a bare NAME '--kv-budget auto' finds them by itself.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
+    ],
+    mean: Annotated[
+        float,
+        typer.Option(
+            metavar="RATIO",
+            help="Share of the speech entries that a head may read, mean over all heads.",
+            rich_help_panel=MODEL,
+        ),
+    ] = DEFAULT_MEAN,
+    evict: Annotated[
+        str,
+        typer.Option(help="Policy that the recipe names.", rich_help_panel=MODEL),
+    ] = "c3r",
+    model: Annotated[str, typer.Option(help="As for transcribe.", rich_help_panel=MODEL)] = "auto",
+    chunk: Annotated[
+        str, typer.Option(help="Longest chunk in seconds.", rich_help_panel=MODEL)
+    ] = f"{DEFAULT_CHUNK_S:g}",
+    batch_size: Annotated[
+        int, typer.Option(help="Requests decoded together.", rich_help_panel=MODEL)
+    ] = DEFAULT_BATCH_SIZE,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Language code such as en; detected if not given.", rich_help_panel=MODEL
+        ),
+    ] = None,
+    precision: Annotated[
+        str, typer.Option(help="As for transcribe.", rich_help_panel=MODEL)
+    ] = Precision.EXACT.value,
+    device: Annotated[
+        str, typer.Option(help="auto, cpu, cuda or cuda:N.", rich_help_panel=MODEL)
+    ] = "auto",
+    channels: ChannelsOption = ChannelMode.AUTO.value,
+    recursive: RecursiveOption = False,
+    track: TrackOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and warnings only.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what was chosen.")] = False,
+) -> None:
+    """Measure where a model's heads attend, and give each its share of a KV budget.
+
+    Decodes the recordings with full attention and writes a recipe for --kv-budget auto.
+    """
+    if not 0 < mean <= 1:
+        raise UsageError(f"--mean {mean:g}: give a share above 0 and at most 1")
+    settings = TranscribeSettings(
+        model=model,
+        chunk_s=chunk_seconds(chunk),
+        batch_size=batch_size,
+        language=language.strip().lower() if language is not None else None,
+        precision=parse_precision(precision),
+        device=device,
+        diarize=False,
+        channels=parse_channels(channels),
+        recursive=recursive,
+        track=track,
+    )
+    display = ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose)
+    try:
+        made = _measure(audio, settings, evict, mean, write_recipe, display)
+    except KeyboardInterrupt:
+        display.line("interrupted; no recipe is written")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    if not quiet:
+        _print(made)
+
+
+def _measure(
+    audio: list[Path],
+    settings: TranscribeSettings,
+    evict: str,
+    mean: float,
+    write_recipe: str,
+    display: ProgressDisplay,
+) -> Calibration:
+    """Measure and write the recipe; all that can be refused is refused before."""
+    from murmur_cli.asr.registry import check_evict, check_request
+    from murmur_cli.audio.discover import find_inputs
+    from murmur_cli.calibration.recipe_text import recipe_text
+    from murmur_cli.calibration.run import calibrate
+    from murmur_cli.models.choice import choose_model
+    from murmur_cli.models.device import resolve_device
+    from murmur_cli.sweeps.recipe_text import recipe_path
+    from murmur_cli.writers.output import check_directory, write_whole
+
+    check_evict(TranscribeSettings(evict=evict))
+    sources = find_inputs(audio, recursive=settings.recursive)
+    path = recipe_path(write_recipe)
+    check_directory(path.parent)
+    resolved = resolve_device(settings.device)
+    choice = choose_model(settings.model, resolved)
+    # Shares by head, as the recipe will have them: not every policy takes them.
+    by_head = replace(settings, evict=evict, kv_budget=f"{mean},{mean}")
+    check_request(choice, by_head)
+    display.note(f"model {choice.name} on {resolved}: {choice.reason}")
+    with display:
+        made = calibrate(sources, settings, choice, resolved, mean, display)
+    heard = [source.session_id for source in sources]
+    write_whole(path, recipe_text(path.stem, made, evict, heard).encode("utf-8"))
+    display.line(f"wrote {path}; use it: murmur transcribe --recipe {write_recipe}")
+    return made
+
+
+def _print(made: Calibration) -> None:
+    """One line for each layer."""
+    rows = []
+    for layer, (shares, spreads) in enumerate(zip(made.shares.shares, made.spreads, strict=True)):
+        if shares:
+            rows.append(
+                (
+                    str(layer),
+                    _span([head.share for head in spreads]),
+                    _span([head.mass for head in spreads]),
+                    _span(shares),
+                )
+            )
+    console = stdout_console()
+    print_table(console, ("layer", "attention spreads over", "of it on speech", "budget"), rows)
+
+
+def _span(shares: list[float] | tuple[float, ...]) -> str:
+    """Least to most, in percent."""
+    return f"{100 * min(shares):.1f} to {100 * max(shares):.1f} %"
