@@ -49,6 +49,17 @@ class Precision(StrEnum):
     """Some words: half a point of word error rate at most."""
 
 
+class WordTiming(StrEnum):
+    """Where a SpeechLLM's words get their times, within those that its output says."""
+
+    AUTO = "auto"
+    """From the attention, unless steps run ahead of the host, which watching makes slower."""
+    ATTENTION = "attention"
+    """From the heads that follow the audio, where some do."""
+    SPREAD = "spread"
+    """Spread over the speech by their letters."""
+
+
 class DiarizerKind(StrEnum):
     """What finds the turns inside a chunk."""
 
@@ -76,6 +87,7 @@ class TranscribeSettings:
         task: 'transcribe' or 'translate'.
         context: names and terms that may be spoken, for models that take some.
         precision: 'float32', 'exact' or 'fast': what the arithmetic may give up.
+        word_times: where a SpeechLLM's words get their times; Whisper's are from the attention.
         recognise: False finds speakers only; options of recognition then mean nothing.
         diarize: False leaves speakers unknown.
         diarizer: what finds turns where the recogniser does not tell them.
@@ -106,6 +118,7 @@ class TranscribeSettings:
     task: str = "transcribe"
     context: str = ""
     precision: Precision = Precision.EXACT
+    word_times: WordTiming = WordTiming.AUTO
     recognise: bool = True
     diarize: bool = True
     diarizer: DiarizerKind = DiarizerKind.EMBEDDED
@@ -178,6 +191,15 @@ def parse_diarizer(text: str) -> DiarizerKind:
         UsageError: there is none.
     """
     return _named(DiarizerKind, "--diarizer", text)
+
+
+def parse_word_times(text: str) -> WordTiming:
+    """The source of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    return _named(WordTiming, "--word-times", text)
 
 
 def parse_precision(text: str) -> Precision:

@@ -19,11 +19,15 @@ from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
 from murmur_cli.models.device import BALANCED
 from murmur_cli.progress import ProgressHook
-from murmur_cli.settings import TranscribeSettings
+from murmur_cli.settings import TranscribeSettings, WordTiming
 from murmur_cli.types import PackingRule
 
 if TYPE_CHECKING:
     from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
+
+
+WATCH = {WordTiming.AUTO: None, WordTiming.ATTENTION: True, WordTiming.SPREAD: False}
+"""`SpeechLlmOptions.watch` for each source of words' times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
         ModelError: the files that say so are missing or unreadable.
     """
     build_policy(settings.evict, settings.policy_options, _rates(choice, settings))
+    if choice.is_whisper and settings.word_times is WordTiming.SPREAD:
+        raise UsageError("--word-times spread: Whisper's words get their times from its attention")
     if choice.is_whisper and settings.device == BALANCED:
         raise UsageError("--device balanced: a Whisper fits on one device; name one")
     if not choice.is_whisper:
@@ -177,6 +183,7 @@ def _speech_llm_options(settings: TranscribeSettings) -> SpeechLlmOptions:
         settings.batch_size,
         settings.longest_chunk_s,
         settings.temperature,
+        WATCH[settings.word_times],
     )
 
 

@@ -41,9 +41,11 @@ from murmur_cli.settings import (
     DiarizerKind,
     Precision,
     TranscribeSettings,
+    WordTiming,
     parse_channels,
     parse_diarizer,
     parse_precision,
+    parse_word_times,
 )
 from murmur_cli.types import ChannelMode, SpeakerHints
 
@@ -124,6 +126,13 @@ def transcribe_command(
             rich_help_panel=MODEL,
         ),
     ] = Precision.EXACT.value,
+    word_times: Annotated[
+        str,
+        typer.Option(
+            help="Of a SpeechLLM's words: auto, attention (slower on CUDA) or spread.",
+            rich_help_panel=MODEL,
+        ),
+    ] = WordTiming.AUTO.value,
     device: Annotated[
         str,
         typer.Option(help="auto, cpu, cuda, cuda:N or balanced.", rich_help_panel=MODEL),
@@ -190,6 +199,7 @@ def transcribe_command(
         context=_context(prompt, hotwords_file),
         temperature=temperature,
         precision=parse_precision(precision),
+        word_times=parse_word_times(word_times),
         diarize=diarize,
         diarizer=parse_diarizer(diarizer),
         hints=SpeakerHints(speakers, min_speakers, max_speakers),
