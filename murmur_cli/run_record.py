@@ -22,7 +22,7 @@ of chunks was chosen, and by which curve, stands in the plan; measured budgets i
 
 RECOGNITION_OPTIONS = (
     *("model", "evict", "evict_options", "kv_budget", "batch_size", "language", "task"),
-    *("context", "temperature", "precision", "device", "devices"),
+    *("context", "temperature", "precision", "word_times", "device", "devices"),
 )
 """What says nothing of a run that recognises no words."""
 

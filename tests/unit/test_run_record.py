@@ -26,6 +26,7 @@ def test_record_when_made_then_it_holds_what_shapes_the_result() -> None:
         "task": "transcribe",
         "context": "",
         "temperature": 0.4,
+        "word_times": "auto",
         "precision": "exact",
         "recognise": True,
         "diarize": True,
