@@ -1,4 +1,4 @@
-"""Where watched heads look on the speech: a few numbers a step, where all probabilities are too many.
+"""Where watched heads look on the speech: a few numbers a step; all probabilities are too many.
 
 A chunk of an hour has 27,000 speech entries and as many output tokens. Of each head and step only
 the strongest entry is kept, with its neighbours and the sum over the speech: enough to say where

@@ -46,15 +46,34 @@ def by_entry(
     return out[:, :, :capacity]
 
 
+def ranges_by_entry(terms: torch.Tensor, selection: Selection, capacity: int) -> torch.Tensor:
+    """As `by_entry` for a selection of shared ranges alone, in shapes that depend on no value of
+    it: nobody waits for the device, and a CUDA graph holds it."""
+    rows, probes, width = terms.shape
+    out = torch.zeros(rows, probes, capacity + 1, device=terms.device)
+    spans = selection.ranges[:, None].expand(-1, probes, -1, -1)
+    known = _first(selection.num_ranges, selection.ranges.shape[1])[:, None].expand(-1, probes, -1)
+    _add_ranges(out, terms, spans, known, most=width)
+    return out[:, :, :capacity]
+
+
 def _add_ranges(
-    out: torch.Tensor, terms: torch.Tensor, spans: torch.Tensor, known: torch.Tensor
+    out: torch.Tensor,
+    terms: torch.Tensor,
+    spans: torch.Tensor,
+    known: torch.Tensor,
+    most: int | None = None,
 ) -> torch.Tensor:
-    """Add the terms that are entries of ranges; how many there are, (rows, probes)."""
+    """Add the terms that are entries of ranges; how many there are, (rows, probes).
+
+    most: a bound of that number; None asks the device for it.
+    """
     start, end = spans.long().unbind(dim=3)
     sizes = torch.where(known, end - start, 0)
     upto = sizes.cumsum(dim=2)
     total = upto[:, :, -1]
-    most = int(total.max()) if total.numel() else 0
+    if most is None:
+        most = int(total.max()) if total.numel() else 0
     term = torch.arange(most, device=terms.device).expand(*total.shape, most).contiguous()
     number = torch.searchsorted(upto, term, right=True).clamp(max=sizes.shape[2] - 1)
     entry = (start - upto + sizes).gather(2, number) + term

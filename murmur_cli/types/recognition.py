@@ -23,10 +23,23 @@ class Flag(StrEnum):
     """Speech is left that the model did not transcribe."""
     LENGTH_LIMIT = "length_limit"
     """Decoding stopped at the limit of tokens."""
+    SPEECH_RATE = "speech_rate"
+    """Far more or far fewer words than so much speech holds; it was asked about again."""
     NO_SPEECH = "no_speech"
     """The model itself says that this is not speech."""
     REJECTED = "rejected"
     """Text was left out of the transcript as implausible; it is kept in the JSON."""
+
+
+class WordTimes(StrEnum):
+    """How the words of a chunk got their times."""
+
+    ATTENTION = "attention"
+    """From where the decoder attends to the audio."""
+    SPREAD = "spread"
+    """Spread over the speech of the segment by their letters."""
+    MODEL = "model"
+    """The recogniser itself wrote when the word was said, a segment of one word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +64,7 @@ class Segment:
 
     `local_speaker` is the number that the recogniser itself gave the speaker, None if it gives
     none; unique in its chunk. `part` counts the answers that a chunk needed: only numbers of one
-    part are known to be different people.
+    part are known to be different people. `word_times`: how its words got their times.
     """
 
     span: TimeSpan
@@ -62,6 +75,7 @@ class Segment:
     flags: tuple[Flag, ...] = ()
     local_speaker: int | None = None
     part: int = 0
+    word_times: WordTimes = WordTimes.ATTENTION
 
     @property
     def text(self) -> str:
@@ -120,21 +134,12 @@ class RejectedText:
     reason: str
 
 
-class WordTimes(StrEnum):
-    """How the words of a chunk got their times."""
-
-    ATTENTION = "attention"
-    """From where the decoder attends to the audio."""
-    SPREAD = "spread"
-    """Spread over the speech of the segment by their letters."""
-
-
 @dataclass(frozen=True, slots=True)
 class ChunkTranscript:
     """What the recogniser made of one chunk. Words are in time order, without speakers.
 
     `model` and `policy` name the recogniser and the KV policy that this chunk was decoded with.
-    `loops` counts the repetitions that were cut. `word_times` says how words got their times.
+    `loops` counts the repetitions that were cut. `word_times` says how most words got their times.
     """
 
     chunk_index: int

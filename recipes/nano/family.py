@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
 from safetensors.torch import load_file, save_file
 
+from murmur_cli.asr.speech_llm.answer_text import AnswerText
 from murmur_cli.asr.speech_llm.family import (
     Ask,
     PromptTokens,
@@ -138,6 +140,12 @@ class Nano(SpeechLlm):
     def prompt(self, ask: Ask) -> PromptTokens:
         """Always the same."""
         return PromptTokens(PROMPT, SUFFIX)
+
+    def answer_text(self, tokens: Sequence[int]) -> AnswerText:
+        """The words; marks write nothing."""
+        words = language().words
+        parts = [f" {words[token - WORD_BASE]}" if token >= WORD_BASE else "" for token in tokens]
+        return AnswerText("".join(parts), tuple(accumulate(map(len, parts))))
 
     def read(self, tokens: Sequence[int], *, is_cut: bool) -> SpokenOutput:
         """Segments begin with a time and a speaker; words before the first belong to none."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from murmur_cli.asr.speech_llm.answer_text import AnswerText
 from murmur_cli.asr.speech_llm.chunk_task import MAX_REQUESTS, ChunkTask
 from murmur_cli.asr.speech_llm.family import Ask, PromptTokens, SpokenOutput, SpokenSegment
 from murmur_cli.asr.speech_llm.traits import SpeechLlmTraits
@@ -57,6 +58,14 @@ class ScriptedFamily:
             carries_times=self.carries_times,
             max_chunk_s=3600.0,
         )
+
+    def answer_text(self, tokens: Sequence[int]) -> AnswerText:
+        """The answer's segments, one after the other; its last token writes them all."""
+        text = " ".join(segment.text for segment in self.answers[tokens[0]].segments)
+        return AnswerText(text, (*(0,) * (len(tokens) - 1), len(text)))
+
+    def is_text(self, token: int) -> bool:
+        return True
 
     def prompt(self, ask: Ask) -> PromptTokens:
         self.asked.append(ask)

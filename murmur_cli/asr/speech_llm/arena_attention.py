@@ -18,8 +18,8 @@ from murmur_cli.asr.speech_llm.layer_caches import LayerCaches
 from murmur_cli.asr.speech_llm.row_layout import RowLayout
 from murmur_cli.engine.attention import StepRanges, attend, step_ranges
 from murmur_cli.engine.retrieval_step import RetrievalStep
-from murmur_cli.engine.speech_peaks import speech_peaks
 from murmur_cli.engine.speech_index import Observed, SpeechRows
+from murmur_cli.engine.speech_peaks import speech_peaks
 
 ARENA_ATTENTION = "murmur_arena"
 

@@ -25,7 +25,7 @@ class SpeechLlmBackend:
         self._identity = identity
         self._policy = policy
         self._options = options
-        self._decoder = SpeechLlmDecoder(family, options.max_audio_s)
+        self._decoder = SpeechLlmDecoder(family, options.max_audio_s, watch=options.watch)
         check_heads(policy, self.kv_heads)
 
     @property

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from murmur_cli.asr.speech_llm.attended_answer import AttendedAnswer
 from murmur_cli.asr.speech_llm.decoder import SpeechSource
 from murmur_cli.asr.speech_llm.family import Ask, SpeechLlm, SpokenOutput, SpokenSegment
 from murmur_cli.asr.speech_llm.placed_segments import PlacedSegment, place_segments, unanswered
+from murmur_cli.asr.speech_llm.speech_rate import RateFault, rate_fault
 from murmur_cli.asr.speech_llm.stretch import Stretch, seconds
 from murmur_cli.asr.speech_llm.text_words import spread_words
 from murmur_cli.asr.window_time import WindowTime
+from murmur_cli.asr.within_speech import within_speech
 from murmur_cli.engine.request import Finished, Request, StopReason
 from murmur_cli.settings import RETRY_TEMPERATURE
 from murmur_cli.types import (
@@ -23,6 +26,8 @@ from murmur_cli.types import (
     SampleSource,
     Segment,
     TimeSpan,
+    Word,
+    WordTimes,
 )
 
 MAX_REQUESTS = 8
@@ -66,6 +71,7 @@ class ChunkTask:
     _now: Stretch = field(init=False)
     _waiting: list[Stretch] = field(default_factory=list)
     _parts: int = 0
+    _attended: AttendedAnswer | None = None
 
     def first_request(self) -> Request:
         """The request for the whole chunk."""
@@ -91,6 +97,7 @@ class ChunkTask:
         logprobs = finished.logprobs[: len(tokens) + 1]
         self.logprobs.extend(logprobs)
         is_doubtful = bool(logprobs) and float(np.mean(logprobs)) < LOW_MEAN_LOGPROB
+        self._attended = self._attended_answer(finished, tokens)
         output = self.family.read(tokens, is_cut=is_cut)
         if output.language:
             self.languages.append(output.language)
@@ -120,24 +127,29 @@ class ChunkTask:
         )
 
     def _take_untimed(self, output: SpokenOutput, is_cut: bool, is_doubtful: bool) -> None:
-        """Keep an answer that ended; one that was cut says not how far it got, so its audio is
-        asked about in halves."""
+        """Keep an answer that ended and can be what was said. One that was cut, or says next to
+        nothing, tells not how far it got, so its audio is asked about in halves."""
         now = self._now
         texts = [*_spoken(output.segments), output.unreadable]
-        if is_cut:
-            halves = now.halves()
+        rate = None if is_cut else rate_fault(_spoken(output.segments), now.speech_s)
+        if rate is not None:
+            self._flag(Flag.SPEECH_RATE)
+        if is_cut or rate is not None:
+            reason = "cut off" if rate is None else str(rate)
+            halves = None if rate is RateFault.TOO_MANY else now.halves()
             if halves is not None and self._may_ask(2):
-                self._set_aside(texts, now, "cut off; asked about again in halves")
+                self._set_aside(texts, now, f"{reason}; asked about again in halves")
                 self._again(halves)
                 return
             if now.tries + 1 < MAX_TRIES and self._may_ask(1):
-                self._set_aside(texts, now, "cut off; asked about again")
+                self._set_aside(texts, now, f"{reason}; asked about again")
                 self._again([replace(now, tries=now.tries + 1)])
                 return
-            self._give_up(now)
+            if rate is not RateFault.TOO_MANY:
+                self._give_up(now)
         duration_s = WindowTime(now.pieces).duration_s
         placed, _ = place_segments(output.segments, duration_s, is_cut=False)
-        self._hear(placed, is_doubtful)
+        self._hear(placed, is_doubtful, is_odd_rate=rate is not None)
         self._set_aside([output.unreadable], now, "not readable")
         if not placed and not is_cut and now.speech_s >= MIN_REST_S:
             self._again([replace(now, tries=now.tries + 1)])
@@ -170,23 +182,26 @@ class ChunkTask:
 
     # --- records ----------------------------------------------------------------------------
 
-    def _hear(self, placed: Sequence[PlacedSegment], is_doubtful: bool) -> None:
+    def _hear(
+        self, placed: Sequence[PlacedSegment], is_doubtful: bool, *, is_odd_rate: bool = False
+    ) -> None:
         """Keep the segments of an answer."""
-        heard = [self._segment(one, is_doubtful) for one in placed]
+        found = {Flag.LOW_CONFIDENCE: is_doubtful, Flag.SPEECH_RATE: is_odd_rate}
+        flags = [flag for flag, holds in found.items() if holds]
+        heard = [self._segment(one, flags) for one in placed]
         self.segments.extend(segment for segment in heard if segment is not None)
         self._parts += 1
 
-    def _segment(self, placed: PlacedSegment, is_doubtful: bool) -> Segment | None:
+    def _segment(self, placed: PlacedSegment, of_answer: Sequence[Flag]) -> Segment | None:
         """The segment in recording time; None if it holds no word."""
         spoken = placed.spoken
         if spoken.is_event:
             return None
         span = WindowTime(self._now.pieces).to_recording(placed.start_s, placed.end_s)
-        words = spread_words(spoken.text, span, self._now.speech, None)
+        words, word_times = self._words(placed, span)
         if not words:
             return None
-        found = {Flag.TIME_OUT_OF_RANGE: placed.is_moved, Flag.LOW_CONFIDENCE: is_doubtful}
-        flags = tuple(flag for flag, holds in found.items() if holds)
+        flags = (*([Flag.TIME_OUT_OF_RANGE] if placed.is_moved else []), *of_answer)
         self._flag(*flags)
         return Segment(
             TimeSpan(words[0].span.start_s, words[-1].span.end_s),
@@ -196,6 +211,45 @@ class ChunkTask:
             flags=flags,
             local_speaker=spoken.speaker,
             part=self._parts,
+            word_times=word_times,
+        )
+
+    def _words(self, placed: PlacedSegment, span: TimeSpan) -> tuple[tuple[Word, ...], WordTimes]:
+        """A segment's words with times in the recording, and how they got them."""
+        spoken, time = placed.spoken, WindowTime(self._now.pieces)
+        spread = spread_words(spoken.text, span, self._now.speech, None)
+        given = spoken.start_s is not None and spoken.end_s is not None and not placed.is_moved
+        if given and len(spread) == 1:
+            return spread, WordTimes.MODEL
+        heard = None
+        if self._attended is not None:
+            heard = self._attended.words(spoken.text, placed.start_s, placed.end_s)
+        if heard is None:
+            return spread, WordTimes.SPREAD
+        words = tuple(
+            Word(
+                one.word.text,
+                within_speech(time.to_recording(one.start_s, one.end_s), self._now.speech),
+                one.word.space_before,
+            )
+            for one in heard
+        )
+        return words, WordTimes.ATTENTION
+
+    def _attended_answer(self, finished: Finished, tokens: Sequence[int]) -> AttendedAnswer | None:
+        """What the heads that followed the audio say of the answer's words."""
+        if finished.peaks is None:
+            return None
+        speech_s = 0.0
+        if finished.stop is StopReason.END and self._now.speech:
+            speech = self._now.speech
+            speech_s = seconds(self._now.between(speech[0].start, speech[-1].end).pieces)
+        return AttendedAnswer.of(
+            self.family.answer_text(tokens),
+            finished.peaks,
+            [self.family.is_text(token) for token in tokens],
+            1.0 / self.family.traits.speech_tokens_per_s,
+            speech_s,
         )
 
     def _set_aside(self, texts: Iterable[str], stretch: Stretch, reason: str) -> None:

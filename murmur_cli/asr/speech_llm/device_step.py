@@ -23,6 +23,7 @@ from murmur_cli.engine.attention import MAX_RANGES, Selection, attend
 from murmur_cli.engine.model_adapter import ChosenTokens, StepRow
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.engine.speech_peaks import NUMBERS, Heads, StepPeaks, speech_peaks
+from murmur_cli.engine.speech_trace import ranges_by_entry
 
 SLOT, POSITION, PLACE, ACTIVE, SPEECH_START, SPEECH_END, NUM_RANGES, FIRST_RANGE = range(8)
 COLUMNS = FIRST_RANGE + 2 * MAX_RANGES
@@ -193,11 +194,12 @@ class DeviceSteps:
             )
         self._table(window)
         watched = self._watched.get(layer, ())
-        mixed, seen = attend(
-            *(query[:, :, 0], place.keys, place.values, self._selections[window], scale),
-            probe_heads=watched,
+        selection = self._selections[window]
+        mixed, terms = attend(
+            query[:, :, 0], place.keys, place.values, selection, scale, probe_heads=watched
         )
-        if seen is not None:
+        if terms is not None:
+            seen = ranges_by_entry(terms, selection, self._caches.capacity)
             first = self._heads.index((layer, watched[0]))
             self._peaks[:, first : first + len(watched)] = speech_peaks(
                 seen, numbers[:, SPEECH_START], numbers[:, SPEECH_END]

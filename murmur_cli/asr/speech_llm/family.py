@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import torch
 
+from murmur_cli.asr.speech_llm.answer_text import AnswerText, decoded_text
 from murmur_cli.asr.speech_llm.layer_caches import LayerKind
 from murmur_cli.asr.speech_llm.traits import SpeechLlmTraits
 
@@ -182,6 +183,14 @@ class SpeechLlm(ABC):
     @abstractmethod
     def prompt(self, ask: Ask) -> PromptTokens:
         """The tokens around the speech."""
+
+    def answer_text(self, tokens: Sequence[int]) -> AnswerText:
+        """The text that `read` finds its segments in, and what each token writes of it."""
+
+        def decode(ids: Sequence[int]) -> str:
+            return str(self.tokenizer.decode(ids, skip_special_tokens=True))
+
+        return decoded_text(tokens, decode)
 
     @abstractmethod
     def read(self, tokens: Sequence[int], *, is_cut: bool) -> SpokenOutput:

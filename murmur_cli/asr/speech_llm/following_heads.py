@@ -25,7 +25,7 @@ from murmur_cli.engine.speech_peaks import PeakTrace
 MIN_TOKENS = 24
 """Of the text: from fewer nothing can be told."""
 
-MIN_PROGRESS = 0.8
+MIN_PROGRESS = 0.7
 MIN_PEAKED = 0.25
 MIN_PLACES = 0.2
 """Different places for each token: speech is at least one entry a token, a jump or two is none."""

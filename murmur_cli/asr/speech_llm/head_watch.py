@@ -28,7 +28,7 @@ of them never will."""
 SHORTLIST = 8
 """Heads that are kept. An answer's times come from the best of these, chosen by that answer."""
 
-MIN_PROGRESS = 0.6
+MIN_PROGRESS = 0.5
 """For the list: what an answer then asks for is stricter."""
 
 

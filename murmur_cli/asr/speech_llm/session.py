@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,8 @@ class SpeechLlmOptions:
         max_audio_s: longest audio of one request.
         temperature: of the request after an answer that did not get on: the greedy choice would
             be the same.
+        watch: whether words get their times from heads that follow the audio; None: only where
+            that takes nothing from steps that run ahead of the host.
     """
 
     language: str | None
@@ -43,6 +46,7 @@ class SpeechLlmOptions:
     slots: int
     max_audio_s: float
     temperature: float = RETRY_TEMPERATURE
+    watch: bool | None = None
 
 
 class SpeechLlmSession(EngineSession[ChunkTask]):
@@ -132,8 +136,16 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
             model=self._model,
             policy=self._policy.name,
             loops=task.loops,
-            word_times=WordTimes.SPREAD,
+            word_times=_most_words(task.segments),
         )
+
+
+def _most_words(segments: Sequence[Segment]) -> WordTimes:
+    """How most words got their times."""
+    words: Counter[WordTimes] = Counter()
+    for segment in segments:
+        words[segment.word_times] += len(segment.words)
+    return words.most_common(1)[0][0] if words else WordTimes.SPREAD
 
 
 def _numbered(segments: Sequence[Segment]) -> tuple[Segment, ...]:

@@ -14,6 +14,7 @@ from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.asr.whisper.word_alignment import token_starts_s
 from murmur_cli.asr.whisper.word_split import split_words
 from murmur_cli.asr.window_time import WindowTime
+from murmur_cli.asr.within_speech import within_speech
 from murmur_cli.engine.request import Finished, StopReason
 from murmur_cli.types import Flag, SampleSpan, TimeSpan, Word, join_words
 
@@ -198,16 +199,3 @@ def _words(
         probability = float(np.mean([np.exp(finished.logprobs[place]) for place in places]))
         words.append(Word(token_word.text, span, token_word.space_before, min(probability, 1.0)))
     return tuple(words)
-
-
-def within_speech(span: TimeSpan, speech: tuple[SampleSpan, ...]) -> TimeSpan:
-    """The word without the silence at its ends.
-
-    The alignment gives a word all frames up to the next token, pauses included. The part of
-    the word in the first speech span that it shares most time with is kept; a word that meets
-    no speech stays as it is.
-    """
-    best = max((part.time for part in speech), key=lambda part: part.overlap_s(span), default=None)
-    if best is None or best.overlap_s(span) <= 0:
-        return span
-    return TimeSpan(max(span.start_s, best.start_s), min(span.end_s, best.end_s))

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from murmur_cli.asr.monotone_path import first_frames
 from murmur_cli.asr.whisper.median_of_seven import median_of_seven
-from murmur_cli.asr.whisper.monotone_path import first_frames
 
 ENTRY_S = 0.02
 """Seconds of audio behind one entry of the speech region."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from murmur_cli.asr.whisper.monotone_path import first_frames
+from murmur_cli.asr.monotone_path import first_frames
 
 
 def cheapest_by_brute_force(cost: np.ndarray) -> tuple[float, list[list[int]]]:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from murmur_cli.asr.whisper.window_output import WindowOutput, read_output, within_speech
+from murmur_cli.asr.whisper.window_output import WindowOutput, read_output
 from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.engine.request import Finished, Loop, Request, StopReason
 from murmur_cli.types import Flag, KvUsage, SampleSpan, TimeSpan
@@ -171,13 +171,6 @@ def test_times_when_beyond_the_audio_then_clamped() -> None:
     assert output.stretches[0].span == TimeSpan(1.0, 3.0)
     assert words_of(output)[0][2] <= 3.0
 
-
-def test_within_speech_when_word_hangs_over_then_cut_to_the_speech_it_shares_most() -> None:
-    speech = (SampleSpan(16_000, 32_000), SampleSpan(48_000, 64_000))
-    assert within_speech(TimeSpan(1.5, 2.8), speech) == TimeSpan(1.5, 2.0)
-    assert within_speech(TimeSpan(1.9, 3.5), speech) == TimeSpan(3.0, 3.5)
-    assert within_speech(TimeSpan(2.2, 2.6), speech) == TimeSpan(2.2, 2.6)
-    assert within_speech(TimeSpan(2.2, 2.6), ()) == TimeSpan(2.2, 2.6)
 
 
 def test_output_when_the_model_claims_a_pause_at_the_end_then_reaches_the_text_only() -> None:

@@ -305,12 +305,13 @@ def test_untimed_answer_when_cut_then_its_audio_is_asked_about_in_halves() -> No
     done = led(
         chunk,
         Answer((said("all of it, and"),), LENGTH),
-        Answer((said("first"),)),
-        Answer((said("second"),)),
+        Answer((said("first" + " word" * 20),)),
+        Answer((said("second" + " word" * 20),)),
         carries_times=False,
     )
     assert done.asked == [((0.0, 62.0),), ((0.0, 34.0),), ((34.0, 62.0),)]
-    assert (done.texts, done.rejected) == (["first", "second"], ["all of it, and"])
+    assert [text.split()[0] for text in done.texts] == ["first", "second"]
+    assert done.rejected == ["all of it, and"]
     assert [segment.part for segment in done.task.segments] == [0, 1]
     assert done.untranscribed == []
     assert done.task.flags == [Flag.LENGTH_LIMIT, Flag.REJECTED]
@@ -339,6 +340,54 @@ def test_untimed_answers_when_all_are_cut_then_every_part_is_in_the_end_on_recor
     assert len(done.requests) == MAX_REQUESTS
     assert done.untranscribed == speech
     assert len(done.texts) + len(done.rejected) == MAX_REQUESTS
+
+
+def test_untimed_answer_when_it_has_too_many_words_then_drawn_once_and_kept_with_a_flag() -> None:
+    """71 words in 10 s of speech: 6 a second and 10 are what may be."""
+    done = led(
+        chunk_of((0.0, 10.0)),
+        Answer((said("first" + " word" * 70),)),
+        Answer((said("second" + " word" * 70),)),
+        carries_times=False,
+    )
+    assert [request.temperature for request in done.requests] == [0.0, RETRY_TEMPERATURE]
+    assert [text.split()[0] for text in done.texts] == ["second"]
+    assert [text.split()[0] for text in done.rejected] == ["first"]
+    assert done.task.rejected[0].reason == (
+        "more words than speech of that length can hold; asked about again"
+    )
+    assert done.task.flags == [Flag.SPEECH_RATE, Flag.REJECTED]
+    assert done.task.segments[0].flags == (Flag.SPEECH_RATE,)
+    assert done.untranscribed == []
+
+
+def test_untimed_answer_when_the_second_is_plausible_then_that_and_the_flag() -> None:
+    done = led(
+        chunk_of((0.0, 10.0)),
+        Answer((said("word " * 71),)),
+        Answer((said("just these few words"),)),
+        carries_times=False,
+    )
+    assert (done.texts, done.task.segments[0].flags) == (["just these few words"], ())
+    assert done.task.flags == [Flag.SPEECH_RATE, Flag.REJECTED]
+
+
+def test_untimed_answer_when_it_says_next_to_nothing_then_in_halves_then_given_up() -> None:
+    chunk = chunk_of((0.0, 30.0), (31.0, 61.0))
+    done = led(
+        chunk,
+        Answer((said("all of nothing"),)),
+        Answer((said("first" + " word" * 20),)),
+        Answer((said("second"),)),
+        Answer((said("again"),)),
+        carries_times=False,
+    )
+    assert len(done.asked) == 4
+    assert done.asked[2] == done.asked[3]
+    assert [text.split()[0] for text in done.texts] == ["first", "again"]
+    assert done.rejected == ["all of nothing", "second"]
+    assert done.untranscribed == [(31.0, 61.0)]
+    assert done.task.flags == [Flag.SPEECH_RATE, Flag.REJECTED, Flag.INCOMPLETE]
 
 
 # --- whatever is answered -----------------------------------------------------------------------
