@@ -19,7 +19,8 @@ class ProgressHook(Protocol):
         """The recording is done, or has failed."""
 
     def note(self, message: str, *, level: str = "info") -> None:
-        """One plain line; `level` is 'info' (shown with -v) or 'warning' (always shown)."""
+        """One plain line; `level` is 'info' (shown with -v), 'plan' (what a run is about to take;
+        hidden by -q) or 'warning' (always shown)."""
 
 
 class SilentProgress:

@@ -94,10 +94,10 @@ class ProgressDisplay:
             self._live.remove_task(task)
 
     def note(self, message: str, *, level: str = "info") -> None:
-        """Print one line: warnings always, notes with --verbose."""
+        """Print one line: warnings always, plans unless --quiet, notes with --verbose."""
         if level == "warning":
             self.line(f"warning: {message}", style="yellow")
-        elif self._verbose and not self._quiet:
+        elif (self._verbose or level == "plan") and not self._quiet:
             self.line(message, style="dim")
 
     def line(self, message: str, *, style: str = "") -> None:

@@ -57,6 +57,7 @@ def pull(repository: str, download: Download | None = None) -> Path:
     Raises:
         ModelError: offline by request, no network, no such repository, or no right to it.
     """
+    from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,
         HFValidationError,
@@ -75,8 +76,8 @@ def pull(repository: str, download: Download | None = None) -> Path:
         raise ModelError(f"{repository!r} is not a name of the model hub: {error}") from error
     except GatedRepoError as error:
         raise ModelError(
-            f"{repository} is gated: accept its terms on its page of the hub, then set HF_TOKEN "
-            "to a token of that account"
+            f"{repository} is gated: accept its terms on {constants.ENDPOINT}/{repository}, then "
+            "set HF_TOKEN to a token of that account"
         ) from error
     except RepositoryNotFoundError as error:
         raise ModelError(

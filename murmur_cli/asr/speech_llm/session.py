@@ -90,7 +90,8 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
         known = "" if free is None else f"; {free / 1e9:.1f} GB are free"
         self._progress.note(
             f"{slots} requests at a time take up to {self._engine.planned_bytes / 1e9:.1f} GB of "
-            f"key-value cache, {decoder.bytes_per_token / 1024:.0f} KiB a token{known}"
+            f"key-value cache, {decoder.bytes_per_token / 1024:.0f} KiB a token{known}",
+            level="plan",
         )
 
     def _begin(self, job: Job) -> tuple[list[ChunkTask], list[Request]]:
