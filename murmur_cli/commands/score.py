@@ -125,9 +125,9 @@ def score_command(
     settings = ScoreSettings(collar, der_collar, skip_overlap)
     _check_output(report_format, by_speaker, show_errors)
     normalizer = make_normalizer(norm, language=language.strip().lower(), keep_fillers=keep_fillers)
-    references = _references(reference, ref_pattern, exclude or [])
+    references = _references(reference, ref_pattern, exclude or [], hypotheses)
     stretches = read_stretches(uem, [reference])
-    found = _hypotheses(hypotheses, exclude or [])
+    found = _hypotheses(hypotheses, exclude or [], reference)
     board = score_all(pair_sessions(references, found), normalizer, settings, stretches)
     _tell(board, references, found)
     _tell_whole(board, stretches)
@@ -155,7 +155,9 @@ def _check_output(report_format: str, by_speaker: bool, show_errors: Path | None
         raise UsageError(f"--show-errors {show_errors}: no file can be written there")
 
 
-def _references(path: Path, pattern: str | None, exclude: Sequence[str]) -> Side:
+def _references(
+    path: Path, pattern: str | None, exclude: Sequence[str], hypotheses: Sequence[Path]
+) -> Side:
     """What the references say.
 
     Raises:
@@ -163,7 +165,7 @@ def _references(path: Path, pattern: str | None, exclude: Sequence[str]) -> Side
     """
     from murmur_cli.scoring.sources import read_references
 
-    side = read_references([path], pattern)
+    side = read_references([path], pattern, apart=hypotheses)
     for name in exclude:
         if name not in side.sessions:
             raise UsageError(f"--exclude {name}: no reference of that session")
@@ -172,10 +174,11 @@ def _references(path: Path, pattern: str | None, exclude: Sequence[str]) -> Side
     return side.without(exclude)
 
 
-def _hypotheses(paths: Sequence[Path], exclude: Sequence[str]) -> Side:
+def _hypotheses(paths: Sequence[Path], exclude: Sequence[str], reference: Path) -> Side:
     from murmur_cli.scoring.sources import find_files, read_side
 
-    return read_side(find_files(paths), chosen=frozenset(paths)).without(exclude)
+    files = find_files(paths, apart=[reference])
+    return read_side(files, chosen=frozenset(paths)).without(exclude)
 
 
 def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:

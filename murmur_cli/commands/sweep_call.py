@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -21,8 +21,6 @@ EXIT_CODES_HELP = (
     "Exit codes: 0 all runs done; 1 some failed (they are tried again next time); 2 wrong call; "
     "3 nothing could be run; 4 model missing; 130 interrupted (call again to go on)."
 )
-
-Own = ParamSpec("Own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +173,9 @@ class SweepCall:
         return self.language.strip().lower() if self.language is not None else None
 
 
-def sweep_command(command: Callable[Concatenate[SweepCall, Own], None]) -> Callable[..., None]:
-    """A command as typer takes it: what must be given, the command's own options, then the rest of
-    `SweepCall`."""
+def sweep_command(command: Callable[..., None]) -> Callable[..., None]:
+    """A command (call: SweepCall, own options …) as typer takes it: what must be given, its own
+    options, then the rest of `SweepCall`."""
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     types = get_type_hints(SweepCall, include_extras=True)
     shared = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -33,6 +34,8 @@ def run_and_report(call: SweepCall, grid: SweepGrid, *, by_size: bool) -> None:
 
     accuracy = _accuracy(call)
     check_directory(call.output)
+    if call.write_recipe is not None:
+        _recipe_place(call.write_recipe)
     runs = RunFile(call.output)
     plan = _plan(call, grid)
     _run(plan, runs)
@@ -59,13 +62,18 @@ def _accuracy(call: SweepCall) -> Accuracy:
     from murmur_cli.scoring.sources import read_references
     from murmur_cli.scoring.stretches import read_stretches
     from murmur_cli.sweeps.accuracy import Accuracy
+    from murmur_cli.sweeps.runner import TRANSCRIPTS
 
     settings = ScoreSettings(call.collar)
     normalizer = make_normalizer(call.norm, language=call.scored_language)
     references = call.ref or []
     if not references and (call.uem is not None or call.ref_pattern is not None):
         raise UsageError("--uem and --ref-pattern are about references: give --ref, too")
-    side = read_references(references, call.ref_pattern) if references else None
+    side = None
+    if references:
+        # The folder of the sweep may lie among them.
+        own = call.output / TRANSCRIPTS
+        side = read_references(references, call.ref_pattern, apart=[own])
     return Accuracy(side, normalizer, settings, read_stretches(call.uem, references))
 
 
@@ -110,18 +118,33 @@ def _run(plan: SweepPlan, runs: RunFile) -> None:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
+def _recipe_place(name: str) -> Path:
+    """Where the recipe goes; asked before hours of runs, too.
+
+    Raises:
+        UsageError: nothing can be written there.
+    """
+    from murmur_cli.sweeps.recipe_text import recipe_path
+    from murmur_cli.writers.output import check_directory
+
+    path = recipe_path(name)
+    if path.is_dir():
+        raise UsageError(f"--write-recipe {name}: is a folder; give a name or a file")
+    check_directory(path.parent)
+    return path
+
+
 def _write_recipe(name: str, plan: SweepPlan, result: SweepResult) -> None:
     """Store the recommendation, and say how to use it."""
-    from murmur_cli.sweeps.recipe_text import recipe_path, recipe_text
+    from murmur_cli.sweeps.recipe_text import recipe_text
     from murmur_cli.sweeps.runner import kinds_of
-    from murmur_cli.writers.output import check_directory, write_whole
+    from murmur_cli.writers.output import write_whole
 
     notes = stderr_console()
     if result.recommendation is None:
         notes.print("no recipe written: there is no recommendation")
         return
-    path = recipe_path(name)
-    check_directory(path.parent)
+    path = _recipe_place(name)
     kinds = kinds_of(plan) if result.by_size else {}
     write_whole(path, recipe_text(path.stem, result, kinds).encode("utf-8"))
     notes.print(f"wrote {path}; use it: murmur transcribe --recipe {name}")

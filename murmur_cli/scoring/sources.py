@@ -70,11 +70,14 @@ class _ReadFile:
         return named_otherwise, FORMATS.index(self.format)
 
 
-def find_files(paths: Sequence[Path], pattern: str | None = None) -> tuple[Path, ...]:
+def find_files(
+    paths: Sequence[Path], pattern: str | None = None, *, apart: Sequence[Path] = ()
+) -> tuple[Path, ...]:
     """The files that are meant, in the order given, each once.
 
     A folder gives the files of known formats in it and below it, hidden ones left out, only those
-    whose name matches `pattern` if there is one.
+    whose name matches `pattern` if there is one. What lies below it and is the other side's
+    (`apart`) is not its own.
 
     Raises:
         UsageError: a path does not exist, is of no known format, or a folder has no such file.
@@ -82,7 +85,11 @@ def find_files(paths: Sequence[Path], pattern: str | None = None) -> tuple[Path,
     found: dict[Path, None] = {}
     for path in paths:
         if os.path.isdir(path):
-            inside = [file for file in _folder_files(path) if fnmatch(file.name, pattern or "*")]
+            inside = [
+                file
+                for file in _without(_folder_files(path), path, apart)
+                if fnmatch(file.name, pattern or "*")
+            ]
             if not inside:
                 limit = f" that matches '{pattern}'" if pattern else ""
                 raise UsageError(
@@ -107,6 +114,20 @@ def _folder_files(folder: Path) -> list[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(root, name) for name in files if not name.startswith(".")]
     return sorted(file for file in found if named_format(file) is not None and file.is_file())
+
+
+def _without(files: Sequence[Path], folder: Path, apart: Sequence[Path]) -> list[Path]:
+    """The files that lie in none of the places `apart` that are below the folder."""
+    root = folder.resolve()
+    places = [place for one in apart if root in (place := one.resolve()).parents]
+    if not places:
+        return list(files)
+    found = ((file, file.resolve()) for file in files)
+    return [
+        file
+        for file, place in found
+        if not any(other == place or other in place.parents for other in places)
+    ]
 
 
 def _refuse(error: OSError) -> NoReturn:
@@ -147,13 +168,15 @@ def read_side(files: Sequence[Path], *, chosen: frozenset[Path] = frozenset()) -
     return Side(sessions, tuple(unreadable), (*words.unused, *turns.unused))
 
 
-def read_references(paths: Sequence[Path], pattern: str | None = None) -> Side:
-    """What the references say, of folders only the files whose name matches `pattern`.
+def read_references(
+    paths: Sequence[Path], pattern: str | None = None, *, apart: Sequence[Path] = ()
+) -> Side:
+    """What the references say; `pattern` and `apart` as for `find_files`.
 
     Raises:
         UsageError: there are none, one cannot be read, or two files hold the same session.
     """
-    side = read_side(find_files(paths, pattern), chosen=frozenset(paths))
+    side = read_side(find_files(paths, pattern, apart=apart), chosen=frozenset(paths))
     if side.unreadable:
         raise UsageError(f"reference {side.unreadable[0].reason}")
     return side

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from murmur_cli.sweeps.grid import SweepSetting
 from murmur_cli.sweeps.point_labels import label_points
@@ -229,7 +229,7 @@ def _accuracy_title(result: SweepResult) -> str:
     return f"{METRIC_NAMES[result.metric]}, %"
 
 
-def _look(number: int) -> dict[str, str]:
+def _look(number: int) -> dict[str, Any]:
     """Colour and marker of a line; both repeat, but not together."""
     return {"color": _colour(number), "marker": MARKERS[(number + _round(number)) % len(MARKERS)]}
 

@@ -12,7 +12,8 @@ from murmur_cli.bench.bench_audio import BenchAudio
 from murmur_cli.errors import RecordingError
 from murmur_cli.timebase import to_samples
 
-WARM_UP_S = 20.0
+WARM_UP, WARM_UP_S = ".warm_up", 20.0
+"""A hidden file: the folder may be that of the recordings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class SweepAudio:
 
 
 def read_sweep_audio(sources: Sequence[InputFile], folder: Path) -> SweepAudio:
-    """Read every recording once; the middle of the first becomes `folder/warm_up.wav`."""
+    """Read every recording once; the middle of the first becomes `folder/.warm_up.wav`."""
     recordings: list[SweepRecording] = []
     unreadable: dict[str, str] = {}
     warm_up: Path | None = None
@@ -55,5 +56,5 @@ def read_sweep_audio(sources: Sequence[InputFile], folder: Path) -> SweepAudio:
         if warm_up is None:
             middle = max(0, len(recording.samples) // 2 - to_samples(WARM_UP_S) // 2)
             heard = recording.samples[middle : middle + to_samples(WARM_UP_S)]
-            warm_up = BenchAudio("warm_up", heard, None, None).write(folder)
+            warm_up = BenchAudio(WARM_UP, heard, None, None).write(folder)
     return SweepAudio(tuple(recordings), unreadable, warm_up)

@@ -41,7 +41,7 @@ def get(corpus: Corpus, folder: Path) -> None:
         FetchError: something cannot be had.
     """
     if corpus.by_hand and not (folder / SOURCE).is_dir():
-        raise FetchError(f"{corpus.corpus}: {corpus.by_hand}, into {folder / SOURCE}")
+        raise FetchError(f"to be fetched by hand: {corpus.by_hand}, into {folder / SOURCE}")
     if corpus.kind == READY:
         if not folder.is_dir():
             raise FetchError(f"{corpus.corpus}: no folder {folder}; name another one")

@@ -398,6 +398,15 @@ def test_score_when_silence_is_the_reference_then_invented_words_are_shown(
     assert "+2.0 s" in row
 
 
+def test_score_when_hypotheses_lie_below_the_references_then_they_are_no_references(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference = _folder(tmp_path / "ref", {"s.stm": "s 1 A 0 4 so it is\n"})
+    found = _folder(reference / "out", {"s.rttm": "SPEAKER s 1 0 1 <NA> <NA> A <NA> <NA>\n"})
+    for sides in ((reference, found), (reference / "s.stm", reference)):
+        assert _percents(call_main(capsys, "score", *sides, "-f", "json"), "s")["der"] == 75.0
+
+
 def test_score_when_a_session_is_excluded_then_it_is_not_there(
     sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,6 +142,20 @@ def test_files_when_a_folder_in_it_cannot_be_read_then_it_is_not_passed_over(
         find_files([tmp_path])
 
 
+def test_files_when_one_side_lies_below_the_other_then_each_has_its_own(tmp_path: Path) -> None:
+    """Otherwise turns of the hypothesis would be taken for those of the reference."""
+    (tmp_path / "out").mkdir()
+    _write(tmp_path, s__stm="", t__stm="")
+    _write(tmp_path / "out", s__json="")
+
+    def names(*apart: Path) -> list[str]:
+        return [path.name for path in find_files([tmp_path], apart=apart)]
+
+    assert names(tmp_path / "out") == ["s.stm", "t.stm"]
+    assert names(tmp_path / "out" / "s.json", tmp_path / "t.stm") == ["s.stm"]
+    assert names(tmp_path, tmp_path.parent, tmp_path / "o") == ["s.json", "s.stm", "t.stm"]
+
+
 def test_files_when_a_name_is_too_long_for_the_disk_then_there_is_no_such_file() -> None:
     with pytest.raises(UsageError, match="no such file or folder"):
         find_files([Path("x" * 300 + ".stm")])
