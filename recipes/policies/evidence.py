@@ -30,7 +30,7 @@ from murmur_cli.types import KvUsage
 from policies.attention_statistics import statistics
 from policies.coverage import Asked, asked_alike, coverage
 from policies.drift import drift, worst
-from policies.grid import FULL, grid, policy_of
+from policies.grid import FULL, VARIANTS, grid, policy_of
 from policies.nano_subject import NanoSubject
 from policies.run_lines import Line, RunLines
 from policies.step_time import step_time
@@ -46,6 +46,7 @@ COVERED_STEPS = {"nano": 256}
 """Steps of the coverage; of others 64, which nearly every window of meetings has."""
 
 TIMED_STEPS = 34
+LABELS = tuple(variant.label for variant in VARIANTS)
 
 
 class TimeIsUp(Exception):
@@ -102,8 +103,15 @@ class Measured:
         return found
 
 
-def measure(measured: Measured, parts: Sequence[str], budgets: Sequence[int]) -> None:
+def measure(
+    measured: Measured,
+    parts: Sequence[str],
+    budgets: Sequence[int],
+    variants: Sequence[str] = LABELS,
+) -> None:
     """Run what is missing, part by part, at each budget the variants in their order.
+
+    variants: labels of those that are wanted.
 
     Raises:
         TimeIsUp: there is more to run.
@@ -115,6 +123,7 @@ def measure(measured: Measured, parts: Sequence[str], budgets: Sequence[int]) ->
         for variant, budget, setting in grid(
             [wanted], subject.rates, heads_are_shared=subject.heads_are_shared
         )
+        if variant.label in variants
     ]
     for part in parts:
         if part == "statistics":
@@ -226,6 +235,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--meetings", type=int, default=4, help="of nano")
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--budgets", help="such as 256,128; default: all of the model")
+    parser.add_argument(
+        "--variant", action="append", choices=LABELS, help="may be repeated; default: all"
+    )
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
     parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args(arguments)
@@ -235,7 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     budgets = [int(text) for text in asked.budgets.split(",")] if asked.budgets else subject.budgets
     measured = Measured(subject, RunLines(asked.results), ends_s)
     try:
-        measure(measured, asked.parts.split(","), budgets)
+        measure(measured, asked.parts.split(","), budgets, asked.variant or LABELS)
     except TimeIsUp:
         print(f"{measured.new} new runs; more are left, call again")
         return
