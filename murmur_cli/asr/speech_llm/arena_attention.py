@@ -221,7 +221,7 @@ class StepPass:
         if probes and seen is not None:
             self.seen.append(seen[:, [heads.index(head) for head in probes]])
         if watched and seen is not None:
-            of_watched = seen[:, [heads.index(head) for head in watched]]
+            of_watched = seen[:, [heads.index(head) for head in watched]] if probes else seen
             self.peaks.append(speech_peaks(of_watched, *self._span(seen.device)))
         return mixed[:, None]
 
