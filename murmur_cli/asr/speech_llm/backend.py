@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from murmur_cli.asr.speech_llm.anchors import AnchorRecogniser
 from murmur_cli.asr.speech_llm.decoder import SpeechLlmDecoder
 from murmur_cli.asr.speech_llm.family import SpeechLlm
 from murmur_cli.asr.speech_llm.session import SpeechLlmOptions, SpeechLlmSession
@@ -12,7 +13,10 @@ from murmur_cli.types import ModelIdentity
 
 
 class SpeechLlmBackend:
-    """The AsrBackend for any family of `families.registry`."""
+    """The AsrBackend for any family of `families.registry`.
+
+    anchors: what finds them, for a policy that groups speech by them.
+    """
 
     def __init__(
         self,
@@ -20,11 +24,13 @@ class SpeechLlmBackend:
         identity: ModelIdentity,
         policy: EvictionPolicy,
         options: SpeechLlmOptions,
+        anchors: AnchorRecogniser | None = None,
     ) -> None:
         self._family = family
         self._identity = identity
         self._policy = policy
         self._options = options
+        self._anchors = anchors
         self._decoder = SpeechLlmDecoder(family, options.max_audio_s, watch=options.watch)
         check_heads(policy, self.kv_heads)
 
@@ -69,5 +75,11 @@ class SpeechLlmBackend:
     def open_session(self, progress: ProgressHook) -> SpeechLlmSession:
         """Begin to recognise; one session at a time, as it owns the decoder's arenas."""
         return SpeechLlmSession(
-            self._decoder, self._family, self._identity.name, self._policy, self._options, progress
+            self._decoder,
+            self._family,
+            self._identity.name,
+            self._policy,
+            self._options,
+            progress,
+            self._anchors,
         )

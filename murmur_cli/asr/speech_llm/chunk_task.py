@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from murmur_cli.asr.speech_llm.anchors import Anchor, within_pieces
 from murmur_cli.asr.speech_llm.attended_answer import AttendedAnswer
 from murmur_cli.asr.speech_llm.decoder import SpeechSource
 from murmur_cli.asr.speech_llm.family import Ask, SpeechLlm, SpokenOutput, SpokenSegment
 from murmur_cli.asr.speech_llm.placed_segments import PlacedSegment, place_segments, unanswered
+from murmur_cli.asr.speech_llm.speech_groups import SpeechGroups, TokenAnchor, group_speech
 from murmur_cli.asr.speech_llm.speech_rate import RateFault, rate_fault
 from murmur_cli.asr.speech_llm.stretch import Stretch, seconds
 from murmur_cli.asr.speech_llm.text_words import spread_words
@@ -18,6 +21,7 @@ from murmur_cli.asr.window_time import WindowTime
 from murmur_cli.asr.within_speech import within_speech
 from murmur_cli.engine.request import Finished, Request, StopReason
 from murmur_cli.settings import RETRY_TEMPERATURE
+from murmur_cli.timebase import SAMPLE_RATE_HZ
 from murmur_cli.types import (
     Chunk,
     Flag,
@@ -58,6 +62,7 @@ class ChunkTask:
     ask: Ask
     max_new_tokens: int
     retry_temperature: float = RETRY_TEMPERATURE
+    anchors: tuple[Anchor, ...] = ()
     segments: list[Segment] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
     rejected: list[RejectedText] = field(default_factory=list)
@@ -68,9 +73,12 @@ class ChunkTask:
     tokens: int = 0
     loops: int = 0
     logprobs: list[float] = field(default_factory=list)
+    entries_encoded: int = 0
+    entries_left: int = 0
     _now: Stretch = field(init=False)
     _waiting: list[Stretch] = field(default_factory=list)
     _parts: int = 0
+    _groups: SpeechGroups | None = None
     _attended: AttendedAnswer | None = None
 
     def first_request(self) -> Request:
@@ -99,6 +107,8 @@ class ChunkTask:
         is_doubtful = bool(logprobs) and float(np.mean(logprobs)) < LOW_MEAN_LOGPROB
         self._attended = self._attended_answer(finished, tokens)
         output = self.family.read(tokens, is_cut=is_cut)
+        if self._groups is not None:
+            output = self._groups.in_audio(output)
         if output.language:
             self.languages.append(output.language)
         if self.family.traits.carries_times:
@@ -223,13 +233,17 @@ class ChunkTask:
             return spread, WordTimes.MODEL
         heard = None
         if self._attended is not None:
-            heard = self._attended.words(spoken.text, placed.start_s, placed.end_s)
+            told_s = [self._told_s(time_s) for time_s in (placed.start_s, placed.end_s)]
+            heard = self._attended.words(spoken.text, *told_s)
         if heard is None:
             return spread, WordTimes.SPREAD
         words = tuple(
             Word(
                 one.word.text,
-                within_speech(time.to_recording(one.start_s, one.end_s), self._now.speech),
+                within_speech(
+                    time.to_recording(self._audio_s(one.start_s), self._audio_s(one.end_s)),
+                    self._now.speech,
+                ),
                 one.word.space_before,
             )
             for one in heard
@@ -244,6 +258,8 @@ class ChunkTask:
         if finished.stop is StopReason.END and self._now.speech:
             speech = self._now.speech
             speech_s = seconds(self._now.between(speech[0].start, speech[-1].end).pieces)
+            if self._groups is not None:
+                speech_s *= self._groups.told_s / self._groups.audio_s
         return AttendedAnswer.of(
             self.family.answer_text(tokens),
             finished.peaks,
@@ -251,6 +267,14 @@ class ChunkTask:
             1.0 / self.family.traits.speech_tokens_per_s,
             speech_s,
         )
+
+    def _told_s(self, audio_s: float) -> float:
+        """Where the model has a time of the audio, if its speech is grouped."""
+        return audio_s if self._groups is None else self._groups.to_told_s(audio_s)
+
+    def _audio_s(self, told_s: float) -> float:
+        """The time of the audio that the model has there."""
+        return told_s if self._groups is None else self._groups.to_audio_s(told_s)
 
     def _set_aside(self, texts: Iterable[str], stretch: Stretch, reason: str) -> None:
         """Keep texts on record that the transcript leaves out."""
@@ -267,11 +291,14 @@ class ChunkTask:
         self.requests += 1
         stretch = self._now
         audio_s = seconds(stretch.pieces)
-        ask = Ask(audio_s, self.ask.language, self.ask.task, self.ask.context)
+        anchors = self._token_anchors(stretch)
+        self._groups = self._grouped(stretch, anchors)
+        told_s = audio_s if self._groups is None else self._groups.told_s
+        ask = Ask(told_s, self.ask.language, self.ask.task, self.ask.context)
         prompt = self.family.prompt(ask)
         return Request(
             key=self.name,
-            source=SpeechSource(self.samples, stretch.pieces),
+            source=SpeechSource(self.samples, stretch.pieces, anchors),
             prompt=prompt.before,
             suffix=prompt.after,
             audio_s=audio_s,
@@ -279,6 +306,24 @@ class ChunkTask:
             temperature=self.retry_temperature if stretch.tries else 0.0,
             seed=stretch.pieces[0].start + self.requests,
         )
+
+    def _token_anchors(self, stretch: Stretch) -> tuple[TokenAnchor, ...]:
+        return tuple(
+            TokenAnchor(start, end, self.family.text_tokens(f" {text}"))
+            for start, end, text in within_pieces(self.anchors, stretch.pieces)
+        )
+
+    def _grouped(self, stretch: Stretch, anchors: tuple[TokenAnchor, ...]) -> SpeechGroups | None:
+        """How the decoder will group the speech; None where it keeps every entry."""
+        if not anchors:
+            return None
+        samples = sum(piece.length for piece in stretch.pieces)
+        audio_s = seconds(stretch.pieces)
+        at_rate = math.ceil(samples * self.family.traits.sample_rate_hz / SAMPLE_RATE_HZ)
+        groups = group_speech(self.family.speech_entries(at_rate), samples, audio_s, anchors)
+        self.entries_encoded += groups.encoded_entries
+        self.entries_left += groups.entries
+        return groups
 
 
 def _spoken(segments: Iterable[SpokenSegment]) -> list[str]:

@@ -27,13 +27,14 @@ from murmur_cli.asr.speech_llm.layer_caches import (
 )
 from murmur_cli.asr.speech_llm.resampled import resampled
 from murmur_cli.asr.speech_llm.row_layout import RowLayout
+from murmur_cli.asr.speech_llm.speech_groups import TokenAnchor, group_speech
 from murmur_cli.engine.memory_plan import free_memory_bytes
 from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.speech_index import SpeechRows
 from murmur_cli.engine.speech_peaks import Heads, StepPeaks
-from murmur_cli.timebase import SAMPLE_RATE_HZ
+from murmur_cli.timebase import SAMPLE_RATE_HZ, to_seconds
 from murmur_cli.types import Samples, SampleSource, SampleSpan
 
 STEPS_AHEAD = 8
@@ -46,10 +47,14 @@ SPEECH = -1
 
 @dataclass(frozen=True, slots=True)
 class SpeechSource:
-    """Audio of one request, cut from the recording only when its slot is free."""
+    """Audio of one request, cut from the recording only when its slot is free.
+
+    anchors: texts of stretches of it, by which its entries are grouped.
+    """
 
     samples: SampleSource
     pieces: tuple[SampleSpan, ...]
+    anchors: tuple[TokenAnchor, ...] = ()
 
     @property
     def audio(self) -> Samples:
@@ -59,9 +64,11 @@ class SpeechSource:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSpeech:
-    """Features as the audio encoder takes them."""
+    """Features as the audio encoder takes them, of so many samples at 16 kHz."""
 
     features: dict[str, torch.Tensor]
+    samples: int
+    anchors: tuple[TokenAnchor, ...] = ()
 
 
 class SpeechLlmDecoder:
@@ -207,9 +214,10 @@ class SpeechLlmDecoder:
 
     def prepare(self, source: SpeechSource) -> PreparedSpeech:
         """Audio at the family's rate, and the inputs of its encoder."""
-        rate = self._family.traits.sample_rate_hz
-        audio = resampled(source.audio, SAMPLE_RATE_HZ, rate)
-        return PreparedSpeech(self._family.features(torch.from_numpy(audio)))
+        rate, heard = self._family.traits.sample_rate_hz, source.audio
+        audio = resampled(heard, SAMPLE_RATE_HZ, rate)
+        features = self._family.features(torch.from_numpy(audio))
+        return PreparedSpeech(features, len(heard), source.anchors)
 
     @torch.inference_mode()
     def load(self, slots: Sequence[int], sources: Sequence[PreparedSpeech]) -> tuple[int, ...]:
@@ -217,7 +225,12 @@ class SpeechLlmDecoder:
         for slot, source in zip(slots, sources, strict=True):
             encoded = self._family.encode(source.features)
             assert encoded.shape[0] <= self._max_speech, (encoded.shape, self._max_speech)
-            self._speech[slot] = encoded.to(self._device, self._dtype)
+            encoded = encoded.to(self._device, self._dtype)
+            if source.anchors:
+                seconds = to_seconds(source.samples)
+                groups = group_speech(len(encoded), source.samples, seconds, source.anchors)
+                encoded = groups.joined(encoded, self._family.embed)
+            self._speech[slot] = encoded
         return tuple(self._speech[slot].shape[0] for slot in slots)
 
     @torch.inference_mode()

@@ -149,6 +149,10 @@ class SpeechLlm(ABC):
 
     # --- tokens -----------------------------------------------------------------------------
 
+    def text_tokens(self, text: str) -> tuple[int, ...]:
+        """Tokens of a text as it would stand in an answer."""
+        return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     @property
     def end_tokens(self) -> frozenset[int]:
         """Tokens of which each ends an output."""

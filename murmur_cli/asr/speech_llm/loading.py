@@ -9,11 +9,13 @@ from jinja2 import TemplateError  # torch's own dependency
 from safetensors import SafetensorError
 from transformers.utils import logging as transformers_logging
 
+from murmur_cli.asr.speech_llm.anchor_loading import load_anchor_recogniser
 from murmur_cli.asr.speech_llm.backend import SpeechLlmBackend
 from murmur_cli.asr.speech_llm.families.registry import family_of
 from murmur_cli.asr.speech_llm.family import Ask
 from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
 from murmur_cli.engine.policies.registry import build_policy
+from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.errors import ModelError, UsageError
 from murmur_cli.settings import Precision
 from murmur_cli.types import ModelIdentity
@@ -69,7 +71,11 @@ def load_speech_llm(
         raise ModelError(
             f"model folder {folder}: cannot load as {traits.label}: {_reason(error)}"
         ) from error
-    return SpeechLlmBackend(family, identity, policy, options)
+    rule = policy.speech
+    anchors = None
+    if isinstance(rule, VoxZip) and rule.groups_speech:
+        anchors = load_anchor_recogniser(rule, device, options.language)
+    return SpeechLlmBackend(family, identity, policy, options, anchors)
 
 
 def check_ask(model_type: str, options: SpeechLlmOptions) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from murmur_cli.asr.base import Job, Recognition
 from murmur_cli.asr.engine_session import EngineSession, OpenJob, most_frequent
+from murmur_cli.asr.speech_llm.anchors import AnchorRecogniser
 from murmur_cli.asr.speech_llm.chunk_task import ChunkTask
 from murmur_cli.asr.speech_llm.decoder import SpeechLlmDecoder
 from murmur_cli.asr.speech_llm.family import Ask, SpeechLlm
@@ -60,8 +61,10 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
         policy: EvictionPolicy,
         options: SpeechLlmOptions,
         progress: ProgressHook,
+        anchors: AnchorRecogniser | None = None,
     ) -> None:
         self._family = family
+        self._anchors = anchors
         self._model = model
         self._policy = policy
         self._ask = Ask(options.max_audio_s, options.language, options.task, options.context)
@@ -95,6 +98,7 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
         )
 
     def _begin(self, job: Job) -> tuple[list[ChunkTask], list[Request]]:
+        anchors = {} if self._anchors is None else self._anchors.anchors(job)
         tasks = [
             ChunkTask(
                 name=f"{job.recording} chunk {chunk.index}",
@@ -104,6 +108,7 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
                 ask=self._ask,
                 max_new_tokens=self._max_new_tokens,
                 retry_temperature=self._temperature,
+                anchors=anchors.get(chunk.index, ()),
             )
             for chunk in job.chunks
         ]
@@ -119,7 +124,19 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
             tuple(self._transcript(chunk, of_chunk[chunk.index]) for chunk in opened.job.chunks),
             most_frequent(languages) if languages else self._ask.language,
             opened.wall_s,
-            tuple(opened.notes),
+            (*opened.notes, *self._grouping(opened.tasks)),
+        )
+
+    def _grouping(self, tasks: Sequence[ChunkTask]) -> tuple[str, ...]:
+        """What VoxZip's first stage made of the speech, if it was asked for."""
+        if self._anchors is None:
+            return ()
+        found = sum(len(task.anchors) for task in tasks)
+        encoded = sum(task.entries_encoded for task in tasks)
+        left = sum(task.entries_left for task in tasks)
+        return (
+            f"voxzip stage 1: {found} anchors of {self._anchors.name}; where they lie, {encoded} "
+            f"speech entries became {left}",
         )
 
     def _transcript(self, chunk: Chunk, task: ChunkTask) -> ChunkTranscript:

@@ -11,7 +11,7 @@ last 64 prompt queries. As no speech entry is ever added, the drop happens once;
 has a cache of its own it happens after 16 decode steps that read everything (`warm_up`). Entries
 keep their positions.
 
-The first stage changes the input embeddings and is not here.
+The first stage changes the input embeddings: `asr/speech_llm/speech_groups.py`.
 """
 
 from __future__ import annotations

@@ -102,6 +102,8 @@ def build_policy(name: str, options: dict[str, str], rates: RequestRates) -> Evi
     speech_options = {key: value for key, value in options.items() if not key.startswith("output_")}
     output_options = {key: value for key, value in options.items() if not key.startswith("speech_")}
     speech, used_speech = override(speech, speech_options, "speech")
+    if isinstance(speech, RetrievalRule):
+        speech.check_for(rates)
     output, used_output = override(output, output_options, "output")
     reject_unknown(name, options, known, used_speech | used_output)
     return EvictionPolicy(name, speech, output)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from murmur_cli.engine.policies.base import EvictionPolicy, FocusNeed
+from murmur_cli.engine.policies.base import EvictionPolicy, FocusNeed, RequestRates
 from murmur_cli.engine.policies.kv_budget import KvBudget
 from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.regions import Range, RowView, merge_ranges
@@ -39,6 +39,14 @@ class RetrievalRule:
     def reads_all(self, entries: int) -> bool:
         """Whether a row with so many speech entries is read whole, without the index."""
         return self.budget.covers(entries)
+
+    @property
+    def has_index(self) -> bool:
+        """Whether anything is ever chosen: without it no index is made."""
+        return True
+
+    def check_for(self, rates: RequestRates) -> None:
+        """Raise a UsageError for an option that a backend of these rates cannot have."""
 
     def of_layers(self, layers: Sequence[int]) -> Self:
         """The rule for an index over some layers of the model, which it counts from 0."""
@@ -73,7 +81,8 @@ class GroupRule(RetrievalRule):
 
 def retrieval_of(policy: EvictionPolicy) -> RetrievalRule | None:
     """The policy's speech rule if it has an index."""
-    return policy.speech if isinstance(policy.speech, RetrievalRule) else None
+    rule = policy.speech
+    return rule if isinstance(rule, RetrievalRule) and rule.has_index else None
 
 
 def check_heads(policy: EvictionPolicy, kv_heads: Sequence[int]) -> None:

@@ -9,6 +9,7 @@ from murmur_cli.engine.policies.kv_budget import KvBudget
 from murmur_cli.engine.policies.output_window import OutputWindow
 from murmur_cli.engine.policies.registry import RETRIEVAL, build_policy
 from murmur_cli.engine.policies.retrieval import retrieval_of
+from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.engine.regions import RowView
 from murmur_cli.errors import UsageError
 from murmur_cli.settings import TranscribeSettings
@@ -93,6 +94,8 @@ def test_settings_when_budget_is_given_then_it_is_an_option_of_the_policy() -> N
         ("chunkkv", {"chunk": "0"}, "--evict-opt chunk=0: give 1 or more"),
         ("h2o", {"warm_up": "-1"}, "--evict-opt warm_up=-1: give 0 or more"),
         ("voxzip", {"scope": "head"}, "--evict-opt scope=head: give one of layer, kv_head"),
+        ("voxzip", {"stages": "3"}, "--evict-opt stages=3: give one of 1, 2, both"),
+        ("voxzip", {"confidence": "2"}, "--evict-opt confidence=2: give 0 to 1"),
         ("clusterkv", {"cluster": "0"}, "--evict-opt cluster=0: give 1 or more"),
     ],
 )
@@ -109,3 +112,34 @@ def test_warm_up_when_speech_has_a_cache_of_its_own_then_on_by_default() -> None
     for name in ("h2o", "voxzip"):
         assert build_policy(name, {}, RATES).speech.warm_up == 0  # type: ignore[attr-defined]
         assert build_policy(name, {}, cross).speech.warm_up == 16  # type: ignore[attr-defined]
+
+
+CROSS = RequestRates(50.0, 7.0, 30.0, speech_is_causal=False)
+
+
+def test_voxzip_when_not_told_then_both_stages_where_one_text_model_reads_speech_and_text() -> None:
+    rule = build_policy("voxzip", {}, RATES).speech
+    assert isinstance(rule, VoxZip)
+    assert (rule.stages, rule.groups_speech, rule.has_index) == ("both", True, True)
+    rule = build_policy("voxzip", {}, CROSS).speech
+    assert isinstance(rule, VoxZip)
+    assert (rule.stages, rule.groups_speech, rule.has_index) == ("2", False, True)
+
+
+@pytest.mark.parametrize("stages", ["1", "both"])
+def test_voxzip_when_first_stage_has_no_place_then_usage_error_says_why(stages: str) -> None:
+    with pytest.raises(UsageError) as error:
+        build_policy("voxzip", {"stages": stages}, CROSS)
+    assert str(error.value) == (
+        f"--evict-opt stages={stages}: stage 1 of voxzip puts text embeddings among speech "
+        "embeddings, and Whisper's decoder reads them in different places; stages=2 is defined "
+        "for it"
+    )
+
+
+def test_voxzip_when_first_stage_alone_then_all_that_is_left_is_read_and_no_index_is_made() -> None:
+    policy = build_policy("voxzip", {"stages": "1"}, RATES)
+    assert retrieval_of(policy) is None
+    assert policy.select(RowView(1, 5000, 1)).speech == ((0, 5000),)
+    with pytest.raises(UsageError, match="stage 1 of voxzip drops nothing"):
+        build_policy("voxzip", {"stages": "1", "budget": "100"}, RATES)

@@ -1,0 +1,42 @@
+"""The recogniser whose words are anchors of VoxZip's first stage."""
+
+from __future__ import annotations
+
+from murmur_cli.asr.speech_llm.anchors import AnchorRecogniser
+from murmur_cli.asr.whisper.loading import load_whisper
+from murmur_cli.asr.whisper.session import WhisperOptions
+from murmur_cli.engine.policies.voxzip import VoxZip
+from murmur_cli.errors import ModelError
+from murmur_cli.models.choice import choose_model, prepare
+from murmur_cli.models.device import BALANCED
+from murmur_cli.settings import DEFAULT_BATCH_SIZE
+
+
+def load_anchor_recogniser(rule: VoxZip, device: str, language: str | None) -> AnchorRecogniser:
+    """The Whisper that the rule names, on the device of the SpeechLLM.
+
+    Args:
+        rule: which model, and how sure it must be of a word.
+        device: 'balanced' puts it on the first CUDA device.
+        language: code, None to detect it.
+
+    Raises:
+        ModelError: there is no such model, or it is no Whisper.
+    """
+    place = "cuda:0" if device == BALANCED else device
+    choice = choose_model(rule.anchor_model, place)
+    if not choice.is_whisper:
+        raise ModelError(
+            f"--evict-opt anchor_model={rule.anchor_model}: anchors come from a Whisper, such as "
+            "whisper-base"
+        )
+    folder = prepare(choice)
+    backend = load_whisper(
+        folder.path,
+        folder.identity,
+        device=place,
+        evict="none",
+        evict_options={},
+        options=WhisperOptions(language, "transcribe", DEFAULT_BATCH_SIZE),
+    )
+    return AnchorRecogniser(backend, rule.confidence)

@@ -1,0 +1,87 @@
+"""`--evict voxzip` on a SpeechLLM: the embedded Whisper's words group its speech."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import soundfile as sf
+
+from murmur_cli.errors import ExitCode
+from support.murmur_call import call_main
+from support.tiny_speech_llms.vibevoice import write_vibevoice_folder
+
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.filterwarnings("ignore"),  # the library's own, about tiny configurations
+]
+
+RATE = 16_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, sample_wav: Path) -> Path:
+    """A tiny random VibeVoice, and some seconds of real speech."""
+    folder = tmp_path_factory.mktemp("user")
+    write_vibevoice_folder(folder / "model")
+    samples, rate = sf.read(sample_wav)
+    assert rate == RATE
+    sf.write(folder / "talk.wav", samples[7 * RATE : 17 * RATE], RATE)
+    return folder
+
+
+def test_voxzip_when_the_model_is_a_speech_llm_then_whispers_words_group_its_speech(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    called = call_main(
+        capsys, "transcribe", "talk.wav", "--model", "./model", "--device", "cpu", "--evict",
+        "voxzip", "--evict-opt", "confidence=0.2", "-o", str(tmp_path), "-f", "json",
+        "--no-diarize",
+    )  # fmt: skip
+    assert called.code == ExitCode.OK, called.err
+    document = json.loads((tmp_path / "talk.json").read_text(encoding="utf-8"))
+    (note,) = [line for line in document["notes"] if line.startswith("voxzip")]
+    numbers = re.fullmatch(
+        r"voxzip stage 1: (\d+) anchors of whisper-base; where they lie, (\d+) speech entries "
+        r"became (\d+)",
+        note,
+    )
+    assert numbers is not None, note
+    anchors, encoded, left = map(int, numbers.groups())
+    assert anchors >= 1
+    assert 0 < left <= encoded
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--model", "whisper-base", "--evict-opt", "stages=1"), ExitCode.USAGE, "stages=2 is"),
+        (
+            ("--model", "./model", "--evict-opt", "anchor_model=./model"),
+            ExitCode.MODEL_MISSING,
+            "anchors come from a Whisper",
+        ),
+    ],
+)
+def test_voxzip_when_it_cannot_be_then_one_line(
+    options: tuple[str, ...],
+    code: ExitCode,
+    message: str,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    called = call_main(
+        capsys, "transcribe", "talk.wav", "--device", "cpu", "--evict", "voxzip",
+        "-o", str(tmp_path), "-f", "json", "--no-diarize", *options,
+    )  # fmt: skip
+    assert called.code == code, called.err
+    assert message in called.err.splitlines()[-1]
