@@ -1,7 +1,8 @@
 """Builds a binary tree over a region's keys, whose leaves in order make every node one range.
 
 The root is the whole region; a node of more than `leaf_size` entries is split by `two_means`,
-level by level, over all rows, heads and nodes at once. Stored or listed in the order of the
+level by level: over all rows, heads and nodes at once, or by machine code, which makes the trees
+of rows and heads one by one, and in them node by node. Stored or listed in the order of the
 leaves, the entries of any node are consecutive: a selection of nodes is a list of ranges.
 
 A lopsided tree is cut short: with L levels, a node at level l may hold leaf_size * 2^(L - l)
@@ -11,11 +12,23 @@ entries, and one that would hold more is halved. Levels default to twice those o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
-from murmur_kernels.tensor_checks import INT32, check_at_least, check_tensor
+from murmur_kernels.compiled import LANES
+from murmur_kernels.dispatch import implementation
+from murmur_kernels.tensor_checks import (
+    INT32,
+    check_arena_layer,
+    check_at_least,
+    check_choice,
+    check_tensor,
+)
 from murmur_kernels.two_means import KeyMetric, two_means
+
+if TYPE_CHECKING:
+    from murmur_kernels.compiled.machine_code import MachineCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +67,7 @@ def tree_order(
     iterations: int = 8,
     seed: int = 0,
 ) -> Tree:
-    """The trees of the regions. For a prefill: it runs tens of kernels, and on the CPU it waits.
+    """The trees of the regions. For a prefill: on a device it runs tens of kernels.
 
     Args:
         keys: (slots, kv_heads, capacity, head_dim), one layer of the arena.
@@ -75,14 +88,124 @@ def tree_order(
     balanced = max(0, -(-places // leaf_size) - 1).bit_length()
     levels = 2 * balanced if levels is None else levels
     check_at_least("levels", levels, balanced)
-    rows, heads = lengths.shape[0], keys.shape[1]
+    splits = _Splits(leaf_size, levels, metric, iterations, seed)
+    code = _machine_code(keys, metric)
+    if code is None:
+        return _grown_by_level(keys, slots, starts, lengths, places, splits)
+    _check_regions(keys, slots, starts, lengths, places)
+    check_choice("metric", metric, ("cosine", "euclidean"))
+    check_at_least("iterations", iterations, 1)
+    check_at_least("seed", seed, 0)
+    return _grown_at_once(code, keys, slots, starts, lengths, places, splits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Splits:
+    """How nodes are split; of `tree_order`."""
+
+    leaf_size: int
+    levels: int
+    metric: KeyMetric
+    iterations: int
+    seed: int
+
+    def nodes(self, places: int) -> int:
+        """That a tree over so many places has at most."""
+        return max(1, 2 * (places - self.leaf_size) + 1)
+
+
+def _machine_code(keys: torch.Tensor, metric: KeyMetric) -> MachineCode | None:
+    """What makes whole trees at once; None where they grow level by level."""
+    check_arena_layer("keys", keys)
+    if implementation(keys.device) == "triton" or keys.shape[3] % LANES:
+        return None
+    try:
+        from murmur_kernels.compiled.tree import tree_code
+    except ImportError:  # no llvmlite for this platform
+        return None
+    return tree_code(keys.shape[3], keys.dtype, metric == "cosine")
+
+
+def _check_regions(
+    keys: torch.Tensor,
+    slots: torch.Tensor,
+    starts: torch.Tensor,
+    lengths: torch.Tensor,
+    places: int,
+) -> None:
+    """Raise ValueError unless all regions lie in the arena: machine code reads what it is told."""
+    rows = lengths.shape[0]
+    check_tensor("slots", slots, (rows,), INT32, keys.device)
+    check_tensor("starts", starts, (rows,), INT32, keys.device)
+    for row, (slot, start, length) in enumerate(
+        zip(slots.tolist(), starts.tolist(), lengths.tolist(), strict=True)
+    ):
+        if not 0 <= slot < keys.shape[0]:
+            raise ValueError(f"row {row}: slot {slot} is outside 0 to {keys.shape[0] - 1}")
+        if not 0 <= length <= places or not 0 <= start <= keys.shape[2] - length:
+            raise ValueError(
+                f"row {row}: {length} entries from {start} on are beyond "
+                f"{places} places or {keys.shape[2]} entries"
+            )
+
+
+def _grown_at_once(
+    code: MachineCode,
+    keys: torch.Tensor,
+    slots: torch.Tensor,
+    starts: torch.Tensor,
+    lengths: torch.Tensor,
+    places: int,
+    splits: _Splits,
+) -> Tree:
+    from murmur_kernels.compiled.tree import grow_trees
+
+    leading = (lengths.shape[0], keys.shape[1])
+    order = torch.arange(places, dtype=torch.int32)
+    tables = torch.zeros(4, *leading, splits.nodes(places), dtype=torch.int32)
+    tree = Tree(
+        order.expand(*leading, places).contiguous(),
+        *tables,
+        torch.zeros(leading, dtype=torch.int32),
+    )
+    grow_trees(
+        code,
+        keys,
+        slots,
+        starts,
+        lengths,
+        tree.permutation,
+        {
+            "node_starts": tree.starts,
+            "node_ends": tree.ends,
+            "left_children": tree.left_children,
+            "parents": tree.parents,
+            "node_counts": tree.node_counts,
+        },
+        leaf_size=splits.leaf_size,
+        levels=splits.levels,
+        iterations=splits.iterations,
+        seed=splits.seed,
+    )
+    return tree
+
+
+def _grown_by_level(
+    keys: torch.Tensor,
+    slots: torch.Tensor,
+    starts: torch.Tensor,
+    lengths: torch.Tensor,
+    places: int,
+    splits: _Splits,
+) -> Tree:
+    rows, heads, device = lengths.shape[0], keys.shape[1], keys.device
     permutation = torch.arange(places, dtype=torch.int32, device=device).repeat(rows, heads, 1)
-    growing = _GrowingTree(lengths, heads, max(1, 2 * (places - leaf_size) + 1))
-    for level in range(levels):
-        nodes = growing.level_nodes(min(2**level, 2 * (places // (leaf_size + 1))))
+    growing = _GrowingTree(lengths, heads, splits.nodes(places))
+    for level in range(splits.levels):
+        nodes = growing.level_nodes(min(2**level, 2 * (places // (splits.leaf_size + 1))))
         begin, end = growing.table[0].gather(2, nodes), growing.table[1].gather(2, nodes)
-        splits = growing.is_of_level(nodes) & (end - begin > leaf_size)
-        if device.type == "cpu" and not bool(splits.any()):
+        is_split = growing.is_of_level(nodes) & (end - begin > splits.leaf_size)
+        if device.type == "cpu" and not bool(is_split.any()):
             break
         permutation, left_sizes = two_means(
             keys,
@@ -90,13 +213,13 @@ def tree_order(
             starts,
             permutation,
             begin,
-            torch.where(splits, end, begin),
-            max_child=leaf_size * 2 ** (levels - level - 1),
-            metric=metric,
-            iterations=iterations,
-            seed=seed,
+            torch.where(is_split, end, begin),
+            max_child=splits.leaf_size * 2 ** (splits.levels - level - 1),
+            metric=splits.metric,
+            iterations=splits.iterations,
+            seed=splits.seed,
         )
-        growing.split(nodes, splits, begin, begin + left_sizes, end)
+        growing.split(nodes, is_split, begin, begin + left_sizes, end)
     return growing.tree(permutation)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Literal
 
@@ -17,8 +18,15 @@ SENTINEL = -77.0
 Metric = Literal["cosine", "euclidean"]
 
 
-@pytest.fixture(params=KERNEL_PATHS, autouse=True)
+@pytest.fixture(params=[*KERNEL_PATHS, pytest.param("machine", id="machine")], autouse=True)
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> torch.device:
+    if request.param == "machine":
+        machine_code = pytest.importorskip("murmur_kernels.compiled.machine_code")
+        if not machine_code.runs_here():
+            pytest.skip("the machine code is for x86-64 processors with AVX2")
+        return torch.device("cpu")
+    by_level = importlib.import_module("murmur_kernels.tree_order")
+    monkeypatch.setattr(by_level, "_machine_code", lambda *_: None)
     return kernel_device(request.param, monkeypatch, "two_means", "range_summaries")
 
 
@@ -42,13 +50,15 @@ def check(
     metric: Metric = "cosine",
     heads: int = 1,
     iterations: int = 3,
+    dtype: torch.dtype = torch.float32,
 ) -> Tree:
     """Against the reference; entries outside the regions are NaN."""
     rows, places = len(lengths), max(lengths)
     slots, starts = [(row + 2) % 4 for row in range(rows)], [3 * row for row in range(rows)]
-    keys = torch.full((4, heads, places + 3 * rows, 6), math.nan)
+    keys = torch.full((4, heads, places + 3 * rows, 8), math.nan)
     for row, length in enumerate(lengths):
-        keys[slots[row], :, starts[row] : starts[row] + length] = torch.randn(heads, length, 6)
+        keys[slots[row], :, starts[row] : starts[row] + length] = torch.randn(heads, length, 8)
+    keys = keys.to(dtype)
     tree = tree_order(
         keys.to(device),
         int32(slots, device),
@@ -112,6 +122,44 @@ def test_levels_when_those_of_a_balanced_tree_then_leaves_are_small_enough(
     assert max(leaves) <= 3
 
 
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_keys_when_narrow_then_same_tree_as_reference(
+    device: torch.device, dtype: torch.dtype, metric: Metric
+) -> None:
+    check(device, [60, 41], leaf_size=4, metric=metric, dtype=dtype, iterations=8)
+
+
+def test_machine_code_when_on_more_threads_then_the_same_trees(
+    device: torch.device, request: pytest.FixtureRequest
+) -> None:
+    if "machine" not in request.node.callspec.id:
+        pytest.skip("threads of the machine code")
+    keys = torch.randn(3, 4, 90, 8)
+    rows = (int32([2, 0], device), int32([0, 4], device), int32([90, 80], device))
+    threads, found = torch.get_num_threads(), []
+    try:
+        for count in (1, 3):
+            torch.set_num_threads(count)
+            found.append(tree_order(keys, *rows, places=90, leaf_size=2))
+    finally:
+        torch.set_num_threads(threads)
+    for name in ("permutation", "starts", "ends", "left_children", "parents", "node_counts"):
+        assert torch.equal(getattr(found[0], name), getattr(found[1], name)), name
+
+
+def test_region_when_outside_the_arena_then_machine_code_says_so(
+    device: torch.device, request: pytest.FixtureRequest
+) -> None:
+    if "machine" not in request.node.callspec.id:
+        pytest.skip("torch takes the nearest entry, which is not used")
+    keys, zero = torch.zeros(1, 1, 9, 8), int32([0], device)
+    with pytest.raises(ValueError, match="row 0: slot 1 is outside 0 to 0"):
+        tree_order(keys, zero + 1, zero, zero + 9, places=9)
+    with pytest.raises(ValueError, match="row 0: 9 entries from 1 on are beyond 9 places"):
+        tree_order(keys, zero, zero + 1, zero + 9, places=9)
+
+
 def test_nodes_when_split_then_children_share_out_their_entries(device: torch.device) -> None:
     tree = check(device, [20], leaf_size=3)
     nodes = table(tree, 0, 0)
@@ -146,12 +194,12 @@ def test_region_when_reordered_then_places_are_entries_and_the_rest_stays(
 def test_tree_when_stored_in_its_order_then_built_again_is_the_same_partition(
     device: torch.device,
 ) -> None:
-    keys = torch.randn(1, 2, 12, 4, device=device)
+    keys = torch.randn(1, 2, 12, 8, device=device)
     region = (int32([0], device), int32([0], device), int32([12], device))
     tree = tree_order(keys, *region, places=12, leaf_size=4, iterations=2)
     moved = keys.clone()
     reorder_entries(moved, *region, tree.permutation)
-    wanted = keys[0].gather(1, tree.permutation[0].long().unsqueeze(2).expand(-1, -1, 4))
+    wanted = keys[0].gather(1, tree.permutation[0].long().unsqueeze(2).expand(-1, -1, 8))
     assert torch.equal(moved[0], wanted)
 
 

@@ -154,6 +154,15 @@ class Code:
             ]
         return level[0]
 
+    def length(self, parts: Sequence[Value]) -> Value:
+        """In every lane the length of the vector that the parts are; 1 if it is 0."""
+        total: Value = lanes(0.0)
+        for part in parts:
+            total = self.fma(part, part, total)
+        length = self.root(self.sums([total] * LANES))
+        some = self.build.fcmp_ordered("!=", length, lanes(0.0))
+        return self.build.select(some, length, lanes(1.0))
+
     # --- control flow ------------------------------------------------------------------------
 
     def loop(
