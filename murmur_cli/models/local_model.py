@@ -45,7 +45,7 @@ def model_type_of(name: str, folder: Path) -> str:
         model_type = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{name}: {folder / 'config.json'} cannot be read: {error}") from error
-    if model_type != WHISPER_TYPE and model_type not in SPEECH_LLM_TYPES:
+    if model_type not in [WHISPER_TYPE, *SPEECH_LLM_TYPES]:
         known = ", ".join(["Whisper", *SPEECH_LLM_TYPES.values()])
         raise ModelError(
             f"{name}: models of type {model_type!r} are not supported in this version; "

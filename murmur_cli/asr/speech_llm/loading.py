@@ -5,34 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from jinja2 import TemplateError  # torch's own dependency
-from safetensors import SafetensorError
 from transformers.utils import logging as transformers_logging
 
 from murmur_cli.asr.speech_llm.anchor_loading import load_anchor_recogniser
 from murmur_cli.asr.speech_llm.backend import SpeechLlmBackend
 from murmur_cli.asr.speech_llm.families.registry import family_of
-from murmur_cli.asr.speech_llm.family import Ask
+from murmur_cli.asr.speech_llm.family import Ask, PromptTokens
 from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
 from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.engine.policies.voxzip import VoxZip
-from murmur_cli.errors import ModelError, UsageError
+from murmur_cli.errors import ModelError, MurmurError, UsageError
 from murmur_cli.settings import Precision
 from murmur_cli.types import ModelIdentity
-
-DAMAGED = (
-    OSError,
-    ValueError,
-    RuntimeError,
-    SafetensorError,
-    TemplateError,
-    # A file of JSON that holds something else than it should.
-    KeyError,
-    TypeError,
-    AttributeError,
-)
-"""What libraries raise over a folder that is not whole."""
-
 
 def load_speech_llm(
     folder: Path,
@@ -52,7 +36,8 @@ def load_speech_llm(
     Raises:
         ModelError: the folder does not hold a model of that type that transformers can read, or
             a package that the model needs is missing.
-        UsageError: the policy or its options are wrong, or the model lacks what is asked.
+        UsageError: the policy or its options are wrong, or the model lacks what is asked, or
+            positions for so long a chunk.
     """
     family_type = family_of(model_type)
     traits = family_type.traits
@@ -64,10 +49,13 @@ def load_speech_llm(
     try:
         family = family_type.load(folder, dtype=dtype, device_map=device)
         # A folder without its chat template loads, but nothing can be asked.
-        family.prompt(Ask(1.0, options.language, options.task, options.context))
+        prompt = family.prompt(Ask(1.0, options.language, options.task, options.context))
+    except MurmurError:
+        raise
     except ImportError as error:
         raise ModelError(f"{traits.label} needs a package that is not there: {error}") from None
-    except DAMAGED as error:
+    except Exception as error:
+        # Libraries raise all sorts of errors over files that hold something else than they should.
         raise ModelError(
             f"model folder {folder}: cannot load as {traits.label}: {_reason(error)}"
         ) from error
@@ -75,7 +63,20 @@ def load_speech_llm(
     anchors = None
     if isinstance(rule, VoxZip) and rule.groups_speech:
         anchors = load_anchor_recogniser(rule, device, options.language)
-    return SpeechLlmBackend(family, identity, policy, options, anchors)
+    backend = SpeechLlmBackend(family, identity, policy, options, anchors)
+    _check_positions(backend, prompt, options)
+    return backend
+
+
+def _check_positions(
+    backend: SpeechLlmBackend, prompt: PromptTokens, options: SpeechLlmOptions
+) -> None:
+    decoder = backend.decoder
+    if decoder.max_entries <= len(prompt.before) + len(prompt.after):
+        raise UsageError(
+            f"--chunk {options.max_audio_s:g}: {decoder.max_speech_entries} speech entries and the "
+            f"prompt are more than the model has positions; give a shorter chunk"
+        )
 
 
 def check_ask(model_type: str, options: SpeechLlmOptions) -> None:
@@ -103,6 +104,9 @@ def check_ask(model_type: str, options: SpeechLlmOptions) -> None:
 
 def _reason(error: Exception) -> str:
     """The first sentence of a library's error, with its kind where the text alone says little."""
-    line = (str(error).strip().splitlines() or [""])[0].split(". ")[0]
+    lines = [part.strip() for part in str(error).strip().splitlines()] or [""]
+    line = lines[0].split(". ")[0]
+    if line.endswith(":") and len(lines) > 1:
+        line = f"{line} {lines[1]}"
     is_plain = line and not isinstance(error, (KeyError, TypeError, AttributeError))
     return line if is_plain else f"{type(error).__name__} {line}".strip()

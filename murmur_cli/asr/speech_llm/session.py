@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from murmur_cli.engine.decode_engine import DecodeEngine
 from murmur_cli.engine.memory_plan import RequestLimits
 from murmur_cli.engine.policies.base import EvictionPolicy
 from murmur_cli.engine.request import Finished, Request
+from murmur_cli.errors import ModelError
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import RETRY_TEMPERATURE
 from murmur_cli.types import Chunk, ChunkTranscript, Segment, WordTimes
@@ -115,6 +117,11 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
         return tasks, [task.first_request() for task in tasks]
 
     def _follow_up(self, task: ChunkTask, finished: Finished) -> Request | None:
+        if not all(map(math.isfinite, finished.logprobs)):
+            raise ModelError(
+                f"{self._model}: its scores are no numbers: the weights are damaged, or want "
+                "--precision float32"
+            )
         return task.take(finished)
 
     def _recognition(self, opened: OpenJob[ChunkTask]) -> Recognition:

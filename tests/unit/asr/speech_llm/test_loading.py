@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from murmur_cli.asr.speech_llm.backend import SpeechLlmBackend
 from murmur_cli.asr.speech_llm.families.vibevoice import VibeVoice
@@ -72,6 +75,23 @@ def without_keys(path: Path) -> None:
     path.write_text("{}", encoding="utf-8")
 
 
+def with_text(**values: Any) -> Callable[[Path], None]:
+    """A config.json with other numbers of its text model."""
+
+    def change(path: Path) -> None:
+        config = json.loads(path.read_text(encoding="utf-8"))
+        config["text_config"].update(values)
+        path.write_text(json.dumps(config), encoding="utf-8")
+
+    return change
+
+
+def of_another_shape(path: Path) -> None:
+    weights = load_file(path)
+    name = next(name for name, weight in weights.items() if weight.dim() == 2)
+    save_file({**weights, name: torch.zeros(3, 5)}, path, metadata={"format": "pt"})
+
+
 @pytest.mark.parametrize(
     ("file", "damage"),
     [
@@ -93,6 +113,13 @@ def without_keys(path: Path) -> None:
         ("model.safetensors", cut_in_half),
         ("generation_config.json", of_another_kind),
         ("config.json", cut_in_half),
+        ("config.json", with_text(num_hidden_layers="two")),
+        ("config.json", with_text(num_attention_heads=0)),
+        ("config.json", with_text(hidden_size=48)),
+        ("config.json", with_text(vocab_size=50)),
+        ("config.json", with_text(hidden_act="wobble")),
+        ("config.json", with_text(dtype="float7")),
+        ("model.safetensors", of_another_shape),
     ],
 )
 def test_folder_when_damaged_then_one_plain_line(

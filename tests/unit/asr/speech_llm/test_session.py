@@ -174,6 +174,24 @@ def test_policy_when_it_leaves_speech_out_then_less_is_read(opened: Open) -> Non
     assert result.chunks[0].policy == "output"
 
 
+def test_weights_when_no_numbers_then_the_recording_fails_with_a_plain_line(
+    opened: Open, family: VibeVoice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_a_number(hidden: torch.Tensor) -> torch.Tensor:
+        return torch.full((len(hidden), 128), torch.nan)
+
+    monkeypatch.setattr(family, "logits", not_a_number)
+    session, _, _ = opened()
+    session.submit(job("a", 1.0), more_follow=False)
+    results = []
+    while session.busy:
+        results += session.step()
+    session.close()
+    (only,) = results
+    assert isinstance(only.result, ModelError)
+    assert "its scores are no numbers" in str(only.result)
+
+
 def test_source_when_asked_for_then_its_pieces_joined() -> None:
     samples = noise(100)
     source = SpeechSource(samples, (SampleSpan(10, 20), SampleSpan(50, 55)))
