@@ -18,6 +18,7 @@ from murmur_cli.diarization.piece_voices import VoiceRule, voices_of_pieces
 from murmur_cli.diarization.runs import joined_runs
 from murmur_cli.diarization.segmentation import Segmenter
 from murmur_cli.diarization.told_voices import voice_of, voices_of_turns
+from murmur_cli.diarization.turn_voices import voices_of_spans
 from murmur_cli.types import (
     Chunk,
     ChunkDiarization,
@@ -117,15 +118,16 @@ class EmbeddedDiarizer:
             for number in range(activity.shape[1])
         }
         spoken = sorted((spans[0], number) for number, spans in turns.items() if spans)
+        local_turns: list[LocalTurn] = []
+        for local, (_, number) in enumerate(spoken):
+            sounds = voices_of_spans(pieces, embeddings, voice == number, turns[number])
+            local_turns += [
+                LocalTurn(TimeSpan(grid.time_s(start), grid.time_s(end)), local, *sound)
+                for (start, end), sound in zip(turns[number], sounds, strict=True)
+            ]
         return ChunkDiarization(
             chunk.index,
-            turns=tuple(
-                sorted(
-                    LocalTurn(TimeSpan(grid.time_s(start), grid.time_s(end)), local)
-                    for local, (_, number) in enumerate(spoken)
-                    for start, end in turns[number]
-                )
-            ),
+            turns=tuple(sorted(local_turns)),
             speakers=tuple(
                 LocalSpeaker(chunk.index, local, *voice_of(pieces, embeddings, voice == number))
                 for local, (_, number) in enumerate(spoken)

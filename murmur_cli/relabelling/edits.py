@@ -76,9 +76,11 @@ def edited(document: Document, merges: Mapping[str, str], renames: Mapping[str, 
     for row in made.get("stitching", []):
         if row["runner_up"] is not None:
             row["runner_up"] = called(row["runner_up"])
+            # Who came second, or got a turn, may now be the same person.
             if row["runner_up"] == row["speaker"]:
-                # Who came second is now the same person.
                 row["runner_up"] = row["runner_up_similarity"] = row["margin"] = None
+        if "moved" in row:
+            row["moved"] = [turn for turn in row["moved"] if turn["speaker"] != row["speaker"]]
     if merges:
         _join_turns(made)
         made["speakers"] = _merged_speakers(made)
@@ -94,6 +96,7 @@ def _rows_with_speaker(document: Document) -> list[dict[str, Any]]:
         *(word for segment in segments for word in segment["words"]),
         *document["turns"],
         *document.get("stitching", []),
+        *(turn for row in document.get("stitching", []) for turn in row.get("moved", [])),
         *named,
     ]
 

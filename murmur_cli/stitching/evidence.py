@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from murmur_cli.stitching.local_voice import LocalVoice
-from murmur_cli.types import StitchDecision
+from murmur_cli.stitching.moved_turns import Move
+from murmur_cli.types import MovedTurn, StitchDecision
 from murmur_cli.voice_clustering import Labels, Vectors
 
 _MIN_NORM = 1e-9
 
 
 def decide(
-    voices: Sequence[LocalVoice], groups: Labels, names: Sequence[str]
+    voices: Sequence[LocalVoice], groups: Labels, moves: Sequence[Move], names: Sequence[str]
 ) -> tuple[StitchDecision, ...]:
-    """One decision for each voice, in the order of the voices.
+    """One decision for each voice, in the order of the voices, with its turns that moved.
 
     A voice is compared with the centre of its speaker's other voices and with the centres of
     the other speakers. Without an embedding there is nothing to compare.
@@ -27,9 +30,19 @@ def decide(
     weighted = np.array([_weighted(voice, dimension) for voice in voices])
     sums = np.zeros((len(names), dimension))
     np.add.at(sums, groups, weighted)
+    moved: dict[int, list[MovedTurn]] = defaultdict(list)
+    for move in moves:
+        moved[move.row].append(_moved(voices[move.row], move, names))
     return tuple(
-        _decision(voice, int(group), own, sums, names)
-        for voice, group, own in zip(voices, groups, weighted, strict=True)
+        replace(_decision(voice, int(group), own, sums, names), moved=tuple(moved[row]))
+        for row, (voice, group, own) in enumerate(zip(voices, groups, weighted, strict=True))
+    )
+
+
+def _moved(voice: LocalVoice, move: Move, names: Sequence[str]) -> MovedTurn:
+    turn = voice.sounds[move.turn]
+    return MovedTurn(
+        turn.span, turn.clean_s, names[move.group], move.similarity, move.former_similarity
     )
 
 

@@ -143,6 +143,7 @@ def _renamed(timeline: SpeakerTimeline, name: dict[str, str]) -> SpeakerTimeline
             decision,
             speaker=called(decision.speaker),
             runner_up=None if other is None else called(other),
+            moved=tuple(replace(turn, speaker=called(turn.speaker)) for turn in decision.moved),
         )
 
     return replace(

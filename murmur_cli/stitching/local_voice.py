@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from murmur_cli.types import ChunkDiarization, Embedding, LocalSpeaker, TimeSpan
+from murmur_cli.types import ChunkDiarization, Embedding, LocalSpeaker, LocalTurn, TimeSpan
 
 _MIN_WEIGHT_S = 0.1
 
@@ -18,7 +18,8 @@ class LocalVoice:
     """One (chunk, local speaker) that talks.
 
     `embedding` has unit length; None if the diarizer gave none, or one that is zero or not
-    finite. `turns` are sorted and never empty.
+    finite. `turns` are sorted and never empty; `sounds` are the same turns with what is known of
+    their voice, or nothing.
     """
 
     chunk_index: int
@@ -28,6 +29,7 @@ class LocalVoice:
     turns: tuple[TimeSpan, ...]
     part: int = 0
     channel: int | None = None
+    sounds: tuple[LocalTurn, ...] = ()
 
     @property
     def heard_in(self) -> tuple[int, int]:
@@ -73,12 +75,12 @@ def collect_voices(chunks: Iterable[ChunkDiarization]) -> list[LocalVoice]:
 
 
 def _voices_of(chunk: ChunkDiarization) -> list[LocalVoice]:
-    turns: dict[int, list[TimeSpan]] = defaultdict(list)
-    for turn in chunk.turns:
-        turns[turn.local_speaker].append(turn.span)
+    turns: dict[int, list[LocalTurn]] = defaultdict(list)
+    for turn in sorted(chunk.turns):
+        turns[turn.local_speaker].append(replace(turn, embedding=_usable(turn.embedding)))
     known = {speaker.local_speaker: speaker for speaker in chunk.speakers}
     voices = []
-    for number, spans in turns.items():
+    for number, spoken in turns.items():
         unknown = LocalSpeaker(chunk.chunk_index, number, 0.0, None)
         speaker = known.get(number, unknown)
         vector = _usable(speaker.embedding)
@@ -88,9 +90,10 @@ def _voices_of(chunk: ChunkDiarization) -> list[LocalVoice]:
                 number,
                 speaker.clean_s,
                 vector,
-                tuple(sorted(spans)),
+                tuple(turn.span for turn in spoken),
                 speaker.part,
                 chunk.channel,
+                tuple(spoken),
             )
         )
     return voices

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from murmur_cli.stitching.evidence import decide
 from murmur_cli.stitching.local_voice import LocalVoice, collect_voices
 from murmur_cli.stitching.many_voices import group_many
+from murmur_cli.stitching.moved_turns import Move, find_moves
 from murmur_cli.stitching.nearest_voice import NearestVoice
 from murmur_cli.types import (
     ChunkDiarization,
@@ -40,11 +42,12 @@ def stitch(chunks: Sequence[ChunkDiarization], hints: SpeakerHints) -> SpeakerTi
     """Global speakers of a recording.
 
     Local voices are grouped by their embeddings, weighted by clean seconds; two voices of one
-    part of a chunk, or of two channels, never become one speaker. Voices without an embedding
-    (None, NaN, zero) follow: one that talks under 3 s joins the speaker who talks nearest in
-    time and has no other voice in that chunk; else it is a speaker of its own. Hints are obeyed
-    as far as the chunks allow: `maximum` joins voices below the usual similarity, `minimum`
-    keeps apart what would be one; what is not possible is said in `warnings`.
+    part of a chunk, or of two channels, never become one speaker. A turn that is clearly of
+    another speaker than its local voice goes to that one (`moved_turns`). Voices without an
+    embedding (None, NaN, zero) follow: one that talks under 3 s joins the speaker who talks
+    nearest in time and has no other voice in that chunk; else it is a speaker of its own. Hints
+    are obeyed as far as the chunks allow: `maximum` joins voices below the usual similarity,
+    `minimum` keeps apart what would be one; what is not possible is said in `warnings`.
 
     The result does not depend on the order of `chunks` nor on the numbers of local speakers.
     Labels are SPEAKER_00 … in order of first speech.
@@ -57,9 +60,10 @@ def stitch(chunks: Sequence[ChunkDiarization], hints: SpeakerHints) -> SpeakerTi
     if not voices:
         return SpeakerTimeline((), (), (), _shortfall(0, hints))
     groups = _groups(voices, hints)
+    groups, moves = _in_order_of_first_speech(voices, groups, find_moves(voices, groups))
     names = tuple(f"SPEAKER_{number:02d}" for number in range(int(groups.max()) + 1))
-    turns = _turns(voices, groups, names)
-    decisions = decide(voices, groups, names)
+    turns = _turns(voices, groups, moves, names)
+    decisions = decide(voices, groups, moves, names)
     return SpeakerTimeline(
         turns=turns,
         speakers=names,
@@ -69,7 +73,7 @@ def stitch(chunks: Sequence[ChunkDiarization], hints: SpeakerHints) -> SpeakerTi
 
 
 def _groups(voices: Sequence[LocalVoice], hints: SpeakerHints) -> Labels:
-    """Global number of each voice; 0 is who speaks first, since voices are in time order."""
+    """Global number of each voice."""
     minimum = hints.minimum if hints.exact is None else hints.exact
     maximum = hints.maximum if hints.exact is None else hints.exact
     labels: Labels = np.full(len(voices), -1)
@@ -82,7 +86,7 @@ def _groups(voices: Sequence[LocalVoice], hints: SpeakerHints) -> Labels:
             maximum=maximum,
         )
     _place_unembedded(voices, labels, minimum or 1, maximum)
-    return _in_order_of_first_member(labels)
+    return labels
 
 
 def _place_unembedded(
@@ -99,18 +103,32 @@ def _place_unembedded(
         labels[row] = groups if nearest is None or (wanted and allowed) else nearest
 
 
-def _in_order_of_first_member(labels: Labels) -> Labels:
-    number: dict[int, int] = {}
-    return np.array([number.setdefault(int(label), len(number)) for label in labels])
+def _in_order_of_first_speech(
+    voices: Sequence[LocalVoice], groups: Labels, moves: Sequence[Move]
+) -> tuple[Labels, tuple[Move, ...]]:
+    """The same groups, numbered from 0 by their first turn."""
+    taken = {(move.row, move.turn): move.group for move in moves}
+    first: dict[int, tuple[TimeSpan, int]] = {}
+    for row, voice in enumerate(voices):
+        for at, turn in enumerate(voice.turns):
+            group = taken.get((row, at), int(groups[row]))
+            first[group] = min(first.get(group, (turn, row)), (turn, row))
+    number = {group: at for at, group in enumerate(sorted(first, key=lambda group: first[group]))}
+    return (
+        np.array([number[int(group)] for group in groups]),
+        tuple(replace(move, group=number[move.group]) for move in moves),
+    )
 
 
 def _turns(
-    voices: Sequence[LocalVoice], groups: Labels, names: Sequence[str]
+    voices: Sequence[LocalVoice], groups: Labels, moves: Sequence[Move], names: Sequence[str]
 ) -> tuple[SpeakerTurn, ...]:
     """Turns of all speakers in time order; those of one speaker that touch are one."""
+    taken = {(move.row, move.turn): move.group for move in moves}
     spans: dict[str, list[TimeSpan]] = defaultdict(list)
-    for voice, group in zip(voices, groups, strict=True):
-        spans[names[int(group)]].extend(voice.turns)
+    for row, (voice, group) in enumerate(zip(voices, groups, strict=True)):
+        for at, turn in enumerate(voice.turns):
+            spans[names[taken.get((row, at), int(group))]].append(turn)
     return tuple(sorted(SpeakerTurn(span, name) for name in names for span in _joined(spans[name])))
 
 

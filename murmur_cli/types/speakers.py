@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,16 @@ Embedding = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, order=True)
 class LocalTurn:
-    """A local speaker of one chunk talks; turns of different speakers may overlap."""
+    """A local speaker of one chunk talks; turns of different speakers may overlap.
+
+    `clean_s` and `embedding` are of this turn alone, as `LocalSpeaker` has them of all; without
+    an embedding the turn stays with its speaker.
+    """
 
     span: TimeSpan
     local_speaker: int
+    clean_s: float = field(default=0.0, compare=False)
+    embedding: Embedding | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,31 @@ class SpeakerTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedTurn:
+    """A turn that sounds like another speaker than its local speaker; cosines in [-1, 1].
+
+    `similarity` compares it with the rest of `speaker`, who has it now, `former_similarity` with
+    the rest of the one that its local speaker belongs to.
+    """
+
+    span: TimeSpan
+    clean_s: float
+    speaker: str
+    similarity: float
+    former_similarity: float
+
+    @property
+    def margin(self) -> float:
+        """By how much the new speaker is more similar."""
+        return self.similarity - self.former_similarity
+
+
+@dataclass(frozen=True, slots=True)
 class StitchDecision:
     """Why a local speaker got its global label. Similarities are cosines in [-1, 1].
 
     `similarity` compares with the rest of its own cluster (None if alone), `runner_up` names
-    the best other speaker (None if there is none).
+    the best other speaker (None if there is none). `moved` are its turns that went to others.
     """
 
     chunk_index: int
@@ -76,6 +102,7 @@ class StitchDecision:
     runner_up: str | None
     runner_up_similarity: float | None
     margin: float | None
+    moved: tuple[MovedTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

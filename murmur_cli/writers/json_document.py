@@ -230,6 +230,17 @@ def _decision(decision: StitchDecision) -> dict[str, Any]:
         "runner_up": decision.runner_up,
         "runner_up_similarity": _rounded(decision.runner_up_similarity, 4),
         "margin": _rounded(decision.margin, 4),
+        "moved": [
+            {
+                **_times(turn.span),
+                "clean_s": _rounded(turn.clean_s),
+                "speaker": turn.speaker,
+                "similarity": _rounded(turn.similarity, 4),
+                "former_similarity": _rounded(turn.former_similarity, 4),
+                "margin": _rounded(turn.margin, 4),
+            }
+            for turn in decision.moved
+        ],
     }
 
 

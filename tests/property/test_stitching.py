@@ -40,6 +40,45 @@ def recordings(draw: st.DrawFn) -> list[ChunkDiarization]:
     return chunks
 
 
+@st.composite
+def told_turns(draw: st.DrawFn) -> list[ChunkDiarization]:
+    """Chunks of voices with several turns, each turn with a voice of its own."""
+    chunks = []
+    for index in range(draw(st.integers(1, 4))):
+        voices, sounds = [], {}
+        for order in range(draw(st.integers(1, 3))):
+            who, spans = draw(st.integers(0, 3)), []
+            for turn in range(draw(st.integers(1, 3))):
+                start = index * 100 + turn * 20 + draw(st.integers(0, 9)) + order / 16
+                span = (start, start + draw(st.integers(1, 9)))
+                spans.append(span)
+                if draw(st.integers(0, 4)):
+                    other = draw(st.integers(0, 3)) if draw(st.booleans()) else who
+                    sounds[span] = person(other, 0.3, seed=turn)
+            voices.append((spans, person(who, 0.3, seed=order), draw(st.integers(1, 40)) / 4))
+        chunks.append(local_chunk(index, voices, sounds=sounds))
+    return chunks
+
+
+@given(told_turns(), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=60)
+def test_stitch_when_turns_move_then_no_order_matters_and_nobody_is_lost(chunks, random) -> None:
+    timeline = stitch(chunks, SpeakerHints())
+    shuffled = []
+    for chunk in random.sample(chunks, len(chunks)):
+        order = list(range(len(chunk.speakers)))
+        random.shuffle(order)
+        shuffled.append(_renumbered(chunk, order))
+    assert _without_numbers(stitch(shuffled, SpeakerHints())) == _without_numbers(timeline)
+    assert {turn.speaker for turn in timeline.turns} == set(timeline.speakers)
+    spoken = sum(turn.span.duration_s for chunk in chunks for turn in chunk.turns)
+    assert sum(turn.span.duration_s for turn in timeline.turns) <= spoken + 1e-6
+    for decision in timeline.decisions:
+        for moved in decision.moved:
+            assert moved.speaker != decision.speaker
+            assert moved.margin > 0.0
+
+
 def _renumbered(chunk: ChunkDiarization, order: list[int]) -> ChunkDiarization:
     return ChunkDiarization(
         chunk.chunk_index,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from murmur_cli.types import (
 )
 
 DIMENSION = 16
+NO_SOUNDS: Mapping[tuple[float, float], npt.NDArray[np.float32]] = {}
 
 
 def person(number: int, noise: float = 0.0, seed: int = 0) -> npt.NDArray[np.float32]:
@@ -32,13 +33,23 @@ def local_chunk(
     index: int,
     voices: Sequence[tuple[Sequence[tuple[float, float]], npt.NDArray[np.float32] | None, float]],
     parts: Sequence[int] = (),
+    sounds: Mapping[tuple[float, float], npt.NDArray[np.float32]] = NO_SOUNDS,
 ) -> ChunkDiarization:
     """A chunk of (turns, embedding, clean seconds) in the order of local numbers.
 
-    parts: of each voice, if not all are of one.
+    Args:
+        index: of the chunk.
+        voices: of the local speakers.
+        parts: of each voice, if not all are of one.
+        sounds: embeddings of single turns, by their times; such a turn is clean to its end.
     """
     turns = [
-        LocalTurn(TimeSpan(start, end), number)
+        LocalTurn(
+            TimeSpan(start, end),
+            number,
+            end - start if (start, end) in sounds else 0.0,
+            sounds.get((start, end)),
+        )
         for number, (spans, _, _) in enumerate(voices)
         for start, end in spans
     ]

@@ -60,6 +60,38 @@ def test_voices_when_short_piece_is_heard_beside_everyone_then_own_voice() -> No
     assert bounded.tolist() == [0, 0]
 
 
+def _at(cosine: float) -> np.ndarray:
+    """Of that cosine to person 0."""
+    vector = cosine * person(0) + np.sqrt(1 - cosine**2) * person(1)
+    return vector.astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("cosine", "frames", "expected"),
+    [
+        (0.62, LONG, [0, 0]),  # whatever the windows say
+        (0.58, LONG, [0, 1]),
+        (0.58, 110, [0, 0]),  # under 2 s of clean speech
+        (0.52, SHORT, [0, 0]),
+        (0.48, SHORT, [0, 1]),
+    ],
+)
+def test_voices_when_windows_keep_them_apart_then_one_if_they_sound_alike(
+    cosine: float, frames: int, expected: list[int]
+) -> None:
+    pieces = [_piece((0,), 3 * LONG), _piece((1,), frames, start=3 * LONG)]
+    found = voices_of_pieces(pieces, [person(0), _at(cosine)], RULE, NO_HINTS)
+    assert found.tolist() == expected
+    two = voices_of_pieces(pieces, [person(0), _at(cosine)], RULE, SpeakerHints(minimum=2))
+    assert two.tolist() == [0, 1]
+
+
+def test_voices_when_one_of_three_is_joined_then_numbers_have_no_gap() -> None:
+    pieces = [_piece((0,)), _piece((1,), start=LONG), _piece((2,), start=2 * LONG)]
+    found = voices_of_pieces(pieces, [person(0), _at(0.9), person(5)], RULE, NO_HINTS)
+    assert found.tolist() == [0, 0, 1]
+
+
 def test_voices_when_all_pieces_are_short_then_they_still_find_a_voice() -> None:
     pieces = [_piece((0,), SHORT), _piece((4,), SHORT), _piece((8,), SHORT)]
     vectors = [person(0), person(1), person(0, 0.4, 1)]

@@ -9,7 +9,7 @@ import pytest
 
 from murmur_cli.errors import UsageError
 from murmur_cli.relabelling.edits import edited, parse_merges, parse_renames
-from murmur_cli.types import StitchDecision
+from murmur_cli.types import MovedTurn, StitchDecision, TimeSpan
 from murmur_cli.writers import json_document
 from support.factories import make_segment, make_transcript, make_turn
 
@@ -28,8 +28,12 @@ def _document() -> dict[str, Any]:
         make_turn(2, 3, "SPEAKER_01"),
         make_turn(5, 6, "SPEAKER_02"),
     ]
+    moved = (MovedTurn(TimeSpan(2, 3), 0.9, "SPEAKER_01", 0.8, 0.1),)
     decisions = tuple(
-        StitchDecision(0, at, f"SPEAKER_0{at}", 2.0, 0.8, f"SPEAKER_0{(at + 1) % 3}", 0.4, 0.4)
+        StitchDecision(
+            *(0, at, f"SPEAKER_0{at}", 2.0, 0.8, f"SPEAKER_0{(at + 1) % 3}", 0.4, 0.4),
+            moved=moved if at == 0 else (),
+        )
         for at in range(3)
     )
     transcript = make_transcript(segments, turns, decisions=decisions)
@@ -120,6 +124,11 @@ def test_edited_when_renamed_then_everywhere_and_back_again() -> None:
     assert edited(made, {}, {"Zoë = Öz": "SPEAKER_00", "SPEAKER_00": "SPEAKER_02"}) == document
 
 
+def test_edited_when_renamed_then_moved_turns_are_too() -> None:
+    made = edited(_document(), {}, {"SPEAKER_01": "Öz"})
+    assert [turn["speaker"] for turn in made["stitching"][0]["moved"]] == ["Öz"]
+
+
 def test_edited_when_merged_then_turns_join_and_counts_are_those_of_both() -> None:
     document = _document()
     made = edited(document, {"SPEAKER_01": "SPEAKER_00"}, {"SPEAKER_00": "Anna"})
@@ -135,4 +144,6 @@ def test_edited_when_merged_then_turns_join_and_counts_are_those_of_both() -> No
     assert (first["speaker"], first["runner_up"], first["margin"]) == ("Anna", None, None)
     assert (second["speaker"], second["runner_up"]) == ("Anna", "SPEAKER_02")
     assert third["runner_up"] == "Anna"
+    # A turn that went from one to the other has not moved any more.
+    assert first["moved"] == []
     assert document == _document()

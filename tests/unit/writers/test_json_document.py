@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from murmur_cli.types import (
     Flag,
     KvUsage,
+    MovedTurn,
     RejectedText,
     StageTiming,
     Status,
@@ -55,7 +56,10 @@ def _full():
         mean_logprob=-0.25,
         flags=(Flag.INCOMPLETE,),
     )
-    decision = StitchDecision(0, 1, "SPEAKER_00", 3.5, 0.91, "SPEAKER_01", 0.25, 0.66)
+    moved = MovedTurn(TimeSpan(4, 5.5), 1.25, "SPEAKER_01", 0.75, 0.125)
+    decision = StitchDecision(
+        *(0, 1, "SPEAKER_00", 3.5, 0.91, "SPEAKER_01", 0.25, 0.66), moved=(moved,)
+    )
     return make(
         [segment], duration_s=10.0, chunks=(made,), decisions=(decision,), warnings=("a warning",)
     )
@@ -112,6 +116,17 @@ def test_document_when_full_then_holds_words_chunks_and_stitching():
     speaker = {"speaker": "SPEAKER_00", "speech_s": 1.0, "turns": 1, "words": 2, "channel": None}
     assert made["speakers"] == [speaker]
     assert made["stitching"][0]["margin"] == 0.66
+    assert made["stitching"][0]["moved"] == [
+        {
+            "start_s": 4.0,
+            "end_s": 5.5,
+            "clean_s": 1.25,
+            "speaker": "SPEAKER_01",
+            "similarity": 0.75,
+            "former_similarity": 0.125,
+            "margin": 0.625,
+        }
+    ]
 
 
 def test_document_when_there_are_chunks_then_kv_is_their_sum():
