@@ -35,13 +35,18 @@ class ArenaShape:
 
 
 class KvArena:
-    """Keys and values, each of shape (layers, slots, kv_heads, capacity, head_dim)."""
+    """Keys and values, each of shape (layers, slots, kv_heads, capacity, head_dim).
 
-    def __init__(self, shape: ArenaShape) -> None:
+    pinned: in host memory that a CUDA device can copy from while it computes.
+    """
+
+    def __init__(self, shape: ArenaShape, *, pinned: bool = False) -> None:
         self.shape = shape
         size = (shape.layers, shape.slots, shape.kv_heads, shape.capacity, shape.head_dim)
-        self.keys = torch.empty(size, dtype=shape.dtype, device=shape.device)
-        self.values = torch.empty(size, dtype=shape.dtype, device=shape.device)
+        self.keys, self.values = (
+            torch.empty(size, dtype=shape.dtype, device=shape.device, pin_memory=pinned)
+            for _ in range(2)
+        )
 
     def write_block(
         self, layer: int, slots: list[int], keys: torch.Tensor, values: torch.Tensor

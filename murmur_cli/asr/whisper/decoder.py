@@ -18,14 +18,22 @@ from murmur_cli.asr.whisper.encoder import WhisperEncoder
 from murmur_cli.asr.whisper.encoder_arithmetic import EncoderArithmetic
 from murmur_cli.asr.whisper.tokens import WhisperTokens
 from murmur_cli.engine.arena import ArenaShape, KvArena, OutputRing
-from murmur_cli.engine.attention import StepRanges, attend, select
+from murmur_cli.engine.attention import StepRanges, attend, select, step_ranges
 from murmur_cli.engine.indexes.registry import index_bytes, speech_index
 from murmur_cli.engine.memory_plan import free_memory_bytes
 from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutput, StepRow
+from murmur_cli.engine.offloaded_step import OffloadedStep
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.engine.policies.retrieval import RetrievalRule
+from murmur_cli.engine.regions import Range
 from murmur_cli.engine.retrieval_step import RetrievalStep
 from murmur_cli.engine.speech_index import Observed, SpeechIndex, SpeechRows
+from murmur_cli.engine.speech_offload import (
+    OffloadBytes,
+    SpeechOffload,
+    Traffic,
+    offload_bytes,
+)
 from murmur_cli.types import Samples, SampleSource, SampleSpan
 
 
@@ -71,7 +79,7 @@ class _Tokens:
     slots: torch.Tensor
     places: torch.Tensor
     own: StepRanges
-    speech: StepRanges | RetrievalStep
+    speech: StepRanges | RetrievalStep | OffloadedStep
     prompt_of: SpeechRows | None = None
 
 
@@ -83,6 +91,7 @@ class WhisperDecoder:
     that of float32 (measured: the same words in 1,373 of 1,373).
     `encodes_ahead` lets `prepare` run the encoder too; None does so where the encoder has a
     processor of its own (CUDA). On a CPU it would compete with the decoder for the same cores.
+    `offloads` leaves the speech region in host memory under a policy with an index.
     """
 
     def __init__(
@@ -93,6 +102,7 @@ class WhisperDecoder:
         encodes_ahead: bool | None = None,
         speech_dtype: torch.dtype | None = None,
         encoder_arithmetic: EncoderArithmetic | None = None,
+        offloads: bool = False,
     ) -> None:
         self._model = model
         self._config = model.config
@@ -113,10 +123,13 @@ class WhisperDecoder:
         self._encodes_ahead = (
             self._device.type == "cuda" if encodes_ahead is None else encodes_ahead
         )
+        self._offloads = offloads
+        self._offload: SpeechOffload | None = None
         self._bound: OutputBound | None = None
         self._cross: KvArena | None = None
         self._self: KvArena | None = None
         self._index: SpeechIndex | None = None
+        self._retrieval: RetrievalStep | None = None
 
     @property
     def end_tokens(self) -> frozenset[int]:
@@ -164,8 +177,13 @@ class WhisperDecoder:
     def planned_bytes(
         self, slots: int, own_entries: int, retrieval: RetrievalRule | None = None
     ) -> int:
-        """Bytes of both arenas, and of the index if there is one."""
+        """Bytes of both arenas, and of the index if there is one; on their device only."""
         entry = self.entry_bytes
+        if self._offloads and self._needs_index(retrieval):
+            speech = offload_bytes(retrieval, self._speech_shape(slots), self.speech_entries)
+            on_device = slots * own_entries * entry.output + speech.device
+            # Without a device of their own the arenas lie in host memory, too.
+            return on_device + (speech.host if self._device.type == "cpu" else 0)
         arenas = slots * (self.speech_entries * entry.speech + own_entries * entry.output)
         if not self._needs_index(retrieval):
             return arenas
@@ -191,14 +209,20 @@ class WhisperDecoder:
     ) -> None:
         """Allocate both arenas, and the index of a retrieval rule."""
         self._bound = bound
-        self._cross = KvArena(self._speech_shape(slots))
         self._self = KvArena(self._arena_shape(slots, own_entries, self._dtype))
+        if self._offloads and self._needs_index(retrieval):
+            room = retrieval.most_read(self.speech_entries)
+            self._cross = KvArena(self._arena_shape(slots, room, self._speech_dtype))
+            self._offload = SpeechOffload(self._cross, retrieval, self.speech_entries)
+            self._index = self._offload.index
+            return
+        self._cross = KvArena(self._speech_shape(slots))
         if self._needs_index(retrieval):
             self._index = speech_index(retrieval, self._cross, self.speech_entries)
 
     def close(self) -> None:
         """Let the arenas go."""
-        self._cross = self._self = self._index = None
+        self._cross = self._self = self._index = self._offload = self._retrieval = None
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
 
@@ -213,6 +237,16 @@ class WhisperDecoder:
     def _needs_index(self, retrieval: RetrievalRule | None) -> TypeGuard[RetrievalRule]:
         """Every row has the same speech entries: the budget covers all rows or none."""
         return retrieval is not None and not retrieval.reads_all(self.speech_entries)
+
+    @property
+    def offload_bytes(self) -> OffloadBytes:
+        """Of the speech on the device and on the host, while it is offloaded."""
+        return OffloadBytes(0, 0) if self._offload is None else self._offload.bytes
+
+    @property
+    def offload_traffic(self) -> Traffic:
+        """Of the speech so far, while it is offloaded."""
+        return Traffic() if self._offload is None else self._offload.traffic
 
     # --- speech -----------------------------------------------------------------------------
 
@@ -240,7 +274,7 @@ class WhisperDecoder:
                 states = self._encoder.states(window.features)
             self._store_speech(slot, states)
         if self._index is not None:
-            self._index.build(self._speech_rows(slots, 0))
+            self._index.build(self._index_rows(slots, 0))
         return (self.speech_entries,) * len(slots)
 
     def _speech_rows(self, slots: Sequence[int], *steps: int) -> SpeechRows:
@@ -253,16 +287,20 @@ class WhisperDecoder:
             device=self._device,
         )
 
+    def _index_rows(self, slots: Sequence[int], *steps: int) -> SpeechRows:
+        """The rows as the index knows them: an offloaded one is on the host."""
+        rows = self._speech_rows(slots, *steps)
+        return rows if self._offload is None else self._offload.host_rows(rows)
+
     def _store_speech(self, slot: int, states: torch.Tensor) -> None:
-        assert self._cross is not None
         for layer, module in enumerate(self._layers):
             attention = module.encoder_attn
-            self._cross.write_block(
-                layer,
-                [slot],
-                self._heads_of(attention.k_proj(states)).transpose(0, 1)[None],
-                self._heads_of(attention.v_proj(states)).transpose(0, 1)[None],
-            )
+            keys = self._heads_of(attention.k_proj(states)).transpose(0, 1)
+            values = self._heads_of(attention.v_proj(states)).transpose(0, 1)
+            if self._offload is None:
+                self._speech.write_block(layer, [slot], keys[None], values[None])
+            else:
+                self._offload.write(layer, slot, keys, values)
 
     # --- tokens -----------------------------------------------------------------------------
 
@@ -277,7 +315,7 @@ class WhisperDecoder:
         length = len(prompts[0])
         places = torch.arange(length, device=self._device).repeat(len(slots))
         of_token = [slot for slot in slots for _ in range(length)]
-        rows = self._speech_rows(slots, 0)
+        rows = self._index_rows(slots, 0)
         if self._index is not None:
             self._index.begin(rows)
         hidden, probes = self._run(
@@ -290,9 +328,7 @@ class WhisperDecoder:
                 own=select(
                     self._own, of_token, [((0, end + 1),) for end in range(length)] * len(slots)
                 ),
-                speech=select(
-                    self._speech, of_token, [((0, self.speech_entries),)] * len(of_token)
-                ),
+                speech=self._whole_speech(of_token, length),
                 prompt_of=rows,
             )
         )
@@ -307,6 +343,15 @@ class WhisperDecoder:
             self._logits(hidden[:, -1]),
             tuple(first[:, self._tokens.no_speech].tolist()),
             None if probes is None else probes[length - 1 :: length],
+        )
+
+    def _whole_speech(self, of_token: Sequence[int], prompt: int) -> StepRanges:
+        """All of the speech; an offloaded one as it is brought: the prompt of one row."""
+        whole: tuple[Range, ...] = ((0, self.speech_entries),)
+        if self._offload is None:
+            return select(self._speech, of_token, [whole] * len(of_token))
+        return step_ranges(
+            [0] * prompt, [whole] * prompt, num_slots=1, capacity=self.speech_entries
         )
 
     def step(self, rows: Sequence[StepRow]) -> StepOutput:
@@ -337,10 +382,10 @@ class WhisperDecoder:
                 speech=speech,
             )
         )
-        read = speech.speech_read() if isinstance(speech, RetrievalStep) else None
+        read = None if isinstance(speech, StepRanges) else speech.speech_read()
         return StepOutput(self._logits(hidden), probes, read)
 
-    def _speech_choice(self, rows: Sequence[StepRow]) -> StepRanges | RetrievalStep:
+    def _speech_choice(self, rows: Sequence[StepRow]) -> StepRanges | RetrievalStep | OffloadedStep:
         """What the rows read of the speech: ranges, or what the index finds for each layer."""
         slots = [row.slot for row in rows]
         ranges = [row.selection.speech for row in rows]
@@ -348,12 +393,17 @@ class WhisperDecoder:
         if len(known) == len(rows):
             return select(self._speech, slots, known)
         assert not known, "rows of the same speech entries are chosen for alike"
-        return RetrievalStep(
-            slots,
-            [()] * len(rows),
-            range(len(rows)),
-            self._speech_rows(slots, *(row.output_entries for row in rows)),
-        )
+        if self._offload is not None:
+            of_step = self._index_rows(slots, *(row.output_entries for row in rows))
+            nothing: list[tuple[Range, ...]] = [()] * len(rows)
+            return OffloadedStep(
+                self._offload, of_step, nothing, nothing, range(len(rows)), self._device
+            )
+        served = self._speech_rows(slots, *(row.output_entries for row in rows))
+        nothing_else: list[tuple[()]] = [()] * len(rows)
+        if self._retrieval is None or not self._retrieval.follow(served, nothing_else):
+            self._retrieval = RetrievalStep(slots, nothing_else, range(len(rows)), served)
+        return self._retrieval
 
     def _run(self, tokens: _Tokens) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Last hidden states (tokens, width), and the probes (tokens, heads, speech entries)."""
@@ -385,6 +435,10 @@ class WhisperDecoder:
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         keys, values = self._speech.keys[layer], self._speech.values[layer]
         heads = self._probes[layer]
+        if isinstance(tokens.speech, OffloadedStep):
+            return tokens.speech.attend(layer, query, keys, values, probe_heads=heads)
+        if self._offload is not None:
+            return self._attend_brought(self._offload, layer, query, tokens)
         if isinstance(tokens.speech, RetrievalStep):
             assert self._index is not None
             return tokens.speech.attend(self._index, layer, query, keys, values, probe_heads=heads)
@@ -396,13 +450,39 @@ class WhisperDecoder:
             seen = self._index.in_time(layer, rows, heads, seen)
         return mixed, seen
 
+    def _attend_brought(
+        self, offload: SpeechOffload, layer: int, query: torch.Tensor, tokens: _Tokens
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Prompts over speech that is brought to the device for them, row by row."""
+        rows, heads = tokens.prompt_of, self._probes[layer]
+        assert rows is not None
+        assert isinstance(tokens.speech, StepRanges)
+        mixed, seen = [], []
+        for slot, of_row in zip(rows.slots, query.chunk(len(rows.slots)), strict=True):
+            keys, values = offload.whole(layer, slot)
+            out, probed = attend(of_row, keys, values, tokens.speech, probe_heads=heads)
+            mixed.append(out)
+            if probed is not None:
+                own = offload.index.in_time(
+                    layer,
+                    self._index_rows([slot] * len(of_row), 0),
+                    heads,
+                    probed.cpu(),
+                )
+                seen.append(own.to(self._device))
+        self._show_prompt(layer, query.cpu(), rows)
+        return torch.cat(mixed), torch.cat(seen) if seen else None
+
     def _show_prompt(self, layer: int, query: torch.Tensor, rows: SpeechRows) -> None:
         """Let the index see the last prompt queries; query (rows * prompt, heads, head_dim)."""
         wanted = 0 if self._index is None else self._index.observed_queries(len(query))
         if not wanted or self._index is None:
             return
         of_row = query.view(len(rows.slots), -1, *query.shape[1:])[:, -wanted:]
-        keys = rows.of(self._speech.keys[layer]).float()
+        held = rows.of(self._speech.keys[layer])
+        if self._offload is not None:
+            held = self._offload.keys_on_host(layer, rows)
+        keys = held.float()
         scores = torch.einsum("rqhd,rhnd->rqhn", of_row.float(), keys)
         self._index.look(layer, rows, Observed(of_row, scores.logsumexp(dim=3), 1.0))
 

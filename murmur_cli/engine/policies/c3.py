@@ -37,6 +37,11 @@ class C3(GroupRule):
     decay: float = 0.5
     operations: int = 2
 
+    @property
+    def moves(self) -> bool:
+        """Whether nodes are split and merged."""
+        return self.operations > 0
+
     def __post_init__(self) -> None:
         self.check_groups()
         require_at_least("granularity", self.granularity, 1)

@@ -25,6 +25,10 @@ class ChunkKv(RetrievalRule):
     chunk: int = 10
     reuse: int = 2
 
+    def most_read(self, entries: int) -> int:
+        """Whole chunks, at least one."""
+        return min(entries, max(self.chunk, self.budget.most(entries)))
+
     def __post_init__(self) -> None:
         require_at_least("window", self.window, 1)
         require_at_least("chunk", self.chunk, 1)

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.policies.options import require_at_least
-from murmur_cli.engine.policies.retrieval import RetrievalRule, require_choice
+from murmur_cli.engine.policies.retrieval import (
+    RetrievalRule,
+    require_choice,
+    require_no_warm_up,
+)
 
 CROSS_WARM_UP = 16
 """Steps of a model whose prompt does not attend to the speech before it: its few prompt tokens
@@ -31,6 +35,10 @@ class H2O(RetrievalRule):
     def __post_init__(self) -> None:
         require_at_least("warm_up", self.warm_up, 0)
         require_choice("reduce", self.reduce, ("mean", "max", "sum"))
+
+    def check_offload(self) -> None:
+        """A warm-up reads everything."""
+        require_no_warm_up("h2o", self.warm_up)
 
     @classmethod
     def defaults_for(cls, rates: RequestRates) -> H2O:

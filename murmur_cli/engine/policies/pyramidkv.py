@@ -28,6 +28,10 @@ class PyramidKv(RetrievalRule):
     reduce: str = "mean"
     beta: int = 20
 
+    def most_read(self, entries: int) -> int:
+        """The first layer's, up to twice the mean."""
+        return min(entries, 2 * self.budget.most(entries))
+
     def __post_init__(self) -> None:
         check_observed(self.window, self.kernel, self.pooling, self.reduce)
         require_at_least("beta", self.beta, 1)

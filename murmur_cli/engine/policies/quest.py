@@ -27,6 +27,10 @@ class Quest(GroupRule):
     score: str = "minmax"
     least_pages: int = 3
 
+    def most_read(self, entries: int) -> int:
+        """Whole pages, and some whatever the budget."""
+        return min(entries, max(self.least_pages * self.page, self.budget.most(entries)))
+
     def __post_init__(self) -> None:
         self.check_groups()
         require_at_least("page", self.page, 1)

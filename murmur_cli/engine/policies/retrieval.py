@@ -45,6 +45,18 @@ class RetrievalRule:
         """Whether anything is ever chosen: without it no index is made."""
         return True
 
+    @property
+    def moves(self) -> bool:
+        """Whether what groups stand for changes between steps."""
+        return False
+
+    def most_read(self, entries: int) -> int:
+        """Most entries that a KV head reads of a row that is not read whole."""
+        return min(entries, self.budget.most(entries))
+
+    def check_offload(self) -> None:
+        """Raise a UsageError if a step may read all of the speech, which is not to be there."""
+
     def check_for(self, rates: RequestRates) -> None:
         """Raise a UsageError for an option that a backend of these rates cannot have."""
 
@@ -78,11 +90,39 @@ class GroupRule(RetrievalRule):
         require_at_least("refresh", self.refresh, 1)
         require_at_least("dense_layers", self.dense_layers, 0)
 
+    def check_offload(self) -> None:
+        """Every layer has the same room on the device."""
+        if self.dense_layers:
+            raise UsageError(
+                f"--kv-offload: with dense_layers={self.dense_layers} the first layers read all of "
+                "the speech; give dense_layers=0"
+            )
+
 
 def retrieval_of(policy: EvictionPolicy) -> RetrievalRule | None:
     """The policy's speech rule if it has an index."""
     rule = policy.speech
     return rule if isinstance(rule, RetrievalRule) and rule.has_index else None
+
+
+def check_offload(policy: EvictionPolicy) -> None:
+    """Raise a UsageError if the policy may read all of the speech in a step."""
+    rule = retrieval_of(policy)
+    if rule is None:
+        raise UsageError(
+            f"--kv-offload: policy '{policy.name}' chooses no entries by keys and queries, so all "
+            "of the speech has to be on the device; give --evict c3r or another of its kind"
+        )
+    rule.check_offload()
+
+
+def require_no_warm_up(name: str, steps: int) -> None:
+    """Raise a UsageError for a warm-up beside --kv-offload."""
+    if steps:
+        raise UsageError(
+            f"--kv-offload: {name} reads all of the speech in its first {steps} steps; give "
+            "--evict-opt warm_up=0, or another policy, such as c3r"
+        )
 
 
 def check_heads(policy: EvictionPolicy, kv_heads: Sequence[int]) -> None:

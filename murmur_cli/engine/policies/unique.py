@@ -31,6 +31,10 @@ class Unique(GroupRule):
     weight: float = 1.0
     least_pages: int = 3
 
+    def most_read(self, entries: int) -> int:
+        """Whole pages, and some whatever the budget."""
+        return min(entries, max(self.least_pages * self.page, self.budget.most(entries)))
+
     def __post_init__(self) -> None:
         self.check_groups()
         require_at_least("page", self.page, 1)

@@ -14,6 +14,7 @@ from murmur_cli.engine.policies.retrieval import (
     DEFAULT_BUDGET,
     RetrievalRule,
     require_choice,
+    require_no_warm_up,
     require_share,
 )
 from murmur_cli.errors import UsageError
@@ -75,6 +76,10 @@ class VoxZip(RetrievalRule):
     def reads_all(self, entries: int) -> bool:
         """As every rule's; without the second stage always."""
         return not self.has_index or RetrievalRule.reads_all(self, entries)
+
+    def check_offload(self) -> None:
+        """A warm-up reads everything."""
+        require_no_warm_up("voxzip", self.warm_up)
 
     def check_for(self, rates: RequestRates) -> None:
         """The first stage adds embeddings of text to those of speech: one text model reads both."""
