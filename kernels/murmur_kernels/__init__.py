@@ -18,6 +18,7 @@ from murmur_kernels.group_choice import (
     GroupRanking,
     GroupState,
 )
+from murmur_kernels.group_means import group_means
 from murmur_kernels.kmeans import Clusters, kmeans
 from murmur_kernels.kv_append import kv_append
 from murmur_kernels.page_score import page_score
@@ -28,6 +29,7 @@ from murmur_kernels.ranges import MAX_RANGES, Ranges, StepRanges, step_ranges
 from murmur_kernels.reorder_entries import reorder_entries
 from murmur_kernels.score_accumulate import score_accumulate
 from murmur_kernels.selection import Selection, Summaries
+from murmur_kernels.term_trace import TermTrace
 from murmur_kernels.topk_select import topk_select
 from murmur_kernels.tree_order import Tree, tree_order
 from murmur_kernels.two_means import two_means
@@ -47,6 +49,7 @@ __all__ = [
     "Selection",
     "StepRanges",
     "Summaries",
+    "TermTrace",
     "Tree",
     "centroid_score",
     "choose_groups",
@@ -55,6 +58,7 @@ __all__ = [
     "fill_budget",
     "fill_ranges",
     "frontier_update",
+    "group_means",
     "kmeans",
     "kv_append",
     "page_score",

@@ -22,6 +22,7 @@ from murmur_kernels.dispatch import implementation
 from murmur_kernels.group_choice import GroupChoice
 from murmur_kernels.ranges import StepRanges
 from murmur_kernels.selection import Selection
+from murmur_kernels.term_trace import TermTrace
 
 if TYPE_CHECKING:
     from murmur_kernels.compiled.machine_code import MachineCode
@@ -42,6 +43,7 @@ def decode_attention(
     *,
     log_sum_exp: bool = False,
     choice: GroupChoice | None = None,
+    trace: TermTrace | None = None,
 ) -> Attended:
     """Attend over the selected terms only; no other entry is read. Has no gradient.
 
@@ -62,6 +64,9 @@ def decode_attention(
         log_sum_exp: whether it is wanted.
         choice: what the rows at `selection.places` choose first, with these queries; its ranges
             and weights are those that the selection holds. As `choose_groups`, but in one go.
+        trace: probabilities are (rows, probe_heads, capacity), at the entries of the slot in the
+            order of time. Only where `decode_attention_path` says 'compiled'. None: as
+            `Attended` has them.
 
     Raises:
         ValueError: shapes, dtypes, strides, ranges or probe heads that do not fit; on the CPU also
@@ -93,6 +98,8 @@ def decode_attention(
         assert isinstance(selection, Selection)
         assert selection.places is not None
         choose_groups(query, choice, selection.places, scale)
+    if trace is not None and (code is None or not isinstance(selection, Selection)):
+        raise ValueError("a trace needs a Selection, and a path that is compiled")
     if isinstance(selection, Selection) and code is None:
         selection = selection.by_row()
     if on_device:
@@ -110,6 +117,7 @@ def decode_attention(
             probe_heads,
             log_sum_exp=log_sum_exp,
             chooser=None if choice is None or chooser is None else (chooser, choice),
+            trace=trace,
         )
     from murmur_kernels.torch_ops.decode_attention import (
         attention_over_ranges,

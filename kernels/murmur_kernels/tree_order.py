@@ -161,12 +161,17 @@ def _grown_at_once(
     from murmur_kernels.compiled.tree import grow_trees
 
     leading = (lengths.shape[0], keys.shape[1])
-    order = torch.arange(places, dtype=torch.int32)
-    tables = torch.zeros(4, *leading, splits.nodes(places), dtype=torch.int32)
+    order = torch.arange(places, dtype=torch.int32).expand(*leading, places)
+    node_starts, node_ends, left_children, parents = torch.zeros(
+        4, *leading, splits.nodes(places), dtype=torch.int32
+    ).unbind(0)
     tree = Tree(
-        order.expand(*leading, places).contiguous(),
-        *tables,
-        torch.zeros(leading, dtype=torch.int32),
+        permutation=order.contiguous(),
+        starts=node_starts,
+        ends=node_ends,
+        left_children=left_children,
+        parents=parents,
+        node_counts=torch.zeros(leading, dtype=torch.int32),
     )
     grow_trees(
         code,

@@ -10,7 +10,13 @@ import torch
 from murmur_cli.engine.regions import Range
 from murmur_cli.engine.speech_index import HeadSelection, SpeechIndex, SpeechRows
 from murmur_cli.engine.speech_trace import by_entry
-from murmur_kernels import MAX_RANGES, GroupChoice, Selection, decode_attention
+from murmur_kernels import (
+    MAX_RANGES,
+    GroupChoice,
+    Selection,
+    decode_attention,
+    decode_attention_path,
+)
 
 NOWHERE = -1
 """Place of a row that no index serves in what an index lists."""
@@ -51,11 +57,22 @@ class RetrievalStep:
             ranges=packed[:, 2:].view(len(slots), MAX_RANGES, 2),
             num_ranges=packed[:, 1],
         )
-        self._places = self._rows.slot_index
+        self._places = rows.slot_index
         if self._served is not None:
             self._places = torch.full((len(slots),), NOWHERE, dtype=torch.int32, device=device)
             self._places[self._served] = rows.slot_index
+        self._slots = tuple(slots)
+        self._ranges = tuple(ranges)
         self._chosen: list[HeadSelection] = []
+        self._selections: dict[tuple[int, int], Selection] = {}
+
+    def follow(self, rows: SpeechRows, ranges: Sequence[tuple[Range, ...]]) -> bool:
+        """Become the next step, if all rows are served, are the same and read the same ranges."""
+        alike = self._served is None and self._slots == rows.slots
+        if not alike or self._ranges != tuple(ranges):
+            return False
+        self._rows, self._chosen = rows, []
+        return True
 
     def attend(
         self,
@@ -80,15 +97,10 @@ class RetrievalStep:
             choice = None if choice is None else self._among_all(choice)
             if chosen.places is None:
                 chosen = _among(chosen, self._served, self._count)
-        selection = replace(
-            self._shared,
-            head_ranges=chosen.head_ranges,
-            num_head_ranges=chosen.num_head_ranges,
-            indices=chosen.indices,
-            num_indices=chosen.num_indices,
-            summaries=chosen.summaries,
-            places=None if chosen.places is None else self._places,
-        )
+        selection = self._selection(index, layer, chosen)
+        trace = chosen.trace if probe_heads else None
+        if decode_attention_path(keys.device, keys.dtype, keys.shape[3]) != "compiled":
+            trace = None
         found = decode_attention(
             query,
             keys,
@@ -98,6 +110,7 @@ class RetrievalStep:
             probe_heads,
             log_sum_exp=index.needs_log_sum_exp,
             choice=choice,
+            trace=trace,
         )
         if found.log_sum_exp is not None:
             sums = found.log_sum_exp
@@ -105,6 +118,8 @@ class RetrievalStep:
             index.observe(layer, rows, own, sums, scale)
         if found.probabilities is None:
             return found.out, None
+        if trace is not None:
+            return found.out, found.probabilities
         group = query.shape[1] // keys.shape[1]
         heads = [head // group for head in probe_heads]
         spans = index.summary_ranges(layer, rows)
@@ -126,6 +141,24 @@ class RetrievalStep:
             return tuple(means)
         of_row = dict(zip(self._served, means, strict=True))
         return tuple(of_row.get(row) for row in range(self._count))
+
+    def _selection(self, index: SpeechIndex, layer: int, chosen: HeadSelection) -> Selection:
+        """What is chosen beside the shared ranges; of a state it is the same in every step."""
+        key = (id(index), layer)
+        if chosen.places is not None and key in self._selections:
+            return self._selections[key]
+        selection = replace(
+            self._shared,
+            head_ranges=chosen.head_ranges,
+            num_head_ranges=chosen.num_head_ranges,
+            indices=chosen.indices,
+            num_indices=chosen.num_indices,
+            summaries=chosen.summaries,
+            places=None if chosen.places is None else self._places,
+        )
+        if chosen.places is not None:
+            self._selections[key] = selection
+        return selection
 
     def _among_all(self, choice: GroupChoice) -> GroupChoice:
         """The same among all rows, of which the others choose nothing."""

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import torch
 
-from murmur_kernels import GroupChoice, Summaries
+from murmur_kernels import GroupChoice, Summaries, TermTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class HeadSelection:
             `murmur_kernels.Selection`; entries of the slot.
         places: (rows,) int32, where each row lies in all of these. None: row r at r.
         choice: made before they are read, if any; of these rows.
+        trace: where terms lie in time, if a state says so; with `places`.
     """
 
     entries_read: torch.Tensor
@@ -38,6 +39,7 @@ class HeadSelection:
     summaries: Summaries | None = None
     places: torch.Tensor | None = None
     choice: GroupChoice | None = None
+    trace: TermTrace | None = None
 
     def mean_read(self) -> torch.Tensor:
         """(rows,) float32: entries and summaries read, mean over KV heads; after the choice."""
@@ -81,6 +83,17 @@ class SpeechRows:
     def entries(self) -> torch.Tensor:
         """(rows,) int32: `lengths`."""
         return self._int32(self.lengths)
+
+    @cached_property
+    def fresh(self) -> tuple[bool, ...]:
+        """Which rows are at their first step."""
+        return tuple(step == 1 for step in self.steps)
+
+    def due(self, refresh: int) -> tuple[bool, ...]:
+        """Which rows choose in this step, if a choice holds for so many."""
+        if refresh == 1:
+            return (True,) * len(self.steps)
+        return tuple((step - 1) % refresh == 0 for step in self.steps)
 
     @cached_property
     def are_consecutive(self) -> bool:

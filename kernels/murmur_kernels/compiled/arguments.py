@@ -26,6 +26,8 @@ ATTENTION = BlockLayout(
         "scores_stride",
         "choose",
         "choice",
+        "in_time",
+        "permuted",
     ),
     tensors={
         "query": 0,
@@ -48,9 +50,15 @@ ATTENTION = BlockLayout(
         "counts": 2,
         "probe_heads": 0,
         "probabilities": 1,
+        "first_entries": 1,
+        "permutation": 2,
+        "span_starts": 2,
+        "span_ends": 2,
     },
 )
 """`sums` is 0 when they are not wanted, `places` when row r lies at r. Of kinds of terms that
 there are none of only the counts are read. `choose` is the address of a function that chooses
 head ranges and the weights of summaries before a task reads them, `choice` that of its arguments;
-0: they are there."""
+0: they are there. Probabilities are `in_time`
+where that is 1; then the last four tensors are those of a `TermTrace`, of which `permuted` places
+are moved."""

@@ -25,6 +25,7 @@ from murmur_kernels.compiled.terms import LISTS_BEYOND
 from murmur_kernels.group_choice import GroupChoice
 from murmur_kernels.ranges import StepRanges
 from murmur_kernels.selection import Selection
+from murmur_kernels.term_trace import TermTrace
 
 
 def compiled_attention(
@@ -38,6 +39,7 @@ def compiled_attention(
     *,
     log_sum_exp: bool,
     chooser: tuple[MachineCode, GroupChoice] | None = None,
+    trace: TermTrace | None = None,
 ) -> Attended:
     """`decode_attention` on checked arguments, by `code` made for them.
 
@@ -59,7 +61,7 @@ def compiled_attention(
     wide_query = query.float().contiguous()
     out = torch.empty_like(wide_query)
     sums = torch.empty(rows, heads, 2) if log_sum_exp else None
-    width = capacity if at_entries else max_terms
+    width = capacity if at_entries or trace is not None else max_terms
     probabilities = None
     if probe_heads:
         probabilities = torch.zeros(rows, len(probe_heads), width)
@@ -79,6 +81,7 @@ def compiled_attention(
     scratch = torch.empty(threads, scores + score_bytes, dtype=torch.uint8)
     block = ATTENTION.block(
         **chosen,
+        **({} if trace is None else _trace_arguments(trace)),
         **ATTENTION.tensor_arguments("keys", keys),
         **ATTENTION.tensor_arguments("values", values),
         tasks=tasks,
@@ -115,6 +118,21 @@ def compiled_attention(
 def _up(value: int, unit: int) -> int:
     """The next multiple."""
     return -(-value // unit) * unit
+
+
+def _trace_arguments(trace: TermTrace) -> dict[str, int]:
+    found = {"in_time": 1, "permuted": 0}
+    if trace.permutation is not None:
+        found["permuted"] = trace.permutation.shape[2]
+    for name, tensor in (
+        ("first_entries", trace.first_entries),
+        ("permutation", trace.permutation),
+        ("span_starts", trace.starts),
+        ("span_ends", trace.ends),
+    ):
+        if tensor is not None:
+            found |= ATTENTION.tensor_arguments(name, tensor)
+    return found
 
 
 def _tell_fault(selection: StepRanges | Selection, num_slots: int, capacity: int) -> NoReturn:

@@ -14,8 +14,9 @@ from murmur_kernels.compiled.arguments import ATTENTION
 from murmur_kernels.compiled.blocks import add_pass
 from murmur_kernels.compiled.code import I64, POINTER, Code, Value, lanes
 from murmur_kernels.compiled.softmax import add_softmax
-from murmur_kernels.compiled.terms import add_terms, row_place
+from murmur_kernels.compiled.terms import FAULT_OFFSET, add_terms, row_place
 from murmur_kernels.compiled.tiles import ADDRESSES_BEYOND, Layout, add_mix, add_scores
+from murmur_kernels.compiled.trace import add_trace
 
 HEADER_BYTES = 64
 """What a thread's scratch begins with: the counts of terms, and sums that nobody wants. Then come
@@ -51,6 +52,7 @@ def add_task(
     )
     terms = add_terms(module, "terms", means_follow=len(kinds) == 1)
     softmax, give = add_softmax(module, "softmax"), _add_give(module, "give")
+    trace = add_trace(module, "trace")
     task = _Task(module, "task", head_dim)
     task.choose()
     task.scale_queries()
@@ -59,7 +61,7 @@ def add_task(
     if summaries is not None:
         task.add_log_counts()
     task.normalise(softmax)
-    task.give_probabilities(give)
+    task.give_probabilities(give, trace)
     task.mix(over_values)
     task.build.ret_void()
     return task.function
@@ -186,7 +188,7 @@ class _Task(Code):
 
         self._for_each_head(one)
 
-    def give_probabilities(self, function: Any) -> None:
+    def give_probabilities(self, function: Any, trace: Any) -> None:
         """Copy those of the probe heads of this group."""
         heads, probes = self._given.address("probe_heads"), self._given.number("probes")
 
@@ -198,10 +200,24 @@ class _Task(Code):
                 source = self.at(self._scores, (member, self._scores_stride))
                 number = self.build.add(self.build.mul(self._row, probes), index)
                 target = self._given.address("probabilities", number)
-                self.build.call(function, [self._block, self._row, source, self._terms, target])
+                in_time = self.build.icmp_signed("!=", self._given.number("in_time"), I64(0))
+                with self.build.if_else(in_time) as (traced, as_they_are):
+                    with traced:
+                        self._trace(trace, source, target)
+                    with as_they_are:
+                        given = [self._block, self._row, source, self._terms, target]
+                        self.build.call(function, given)
             return []
 
         self.loop(probes, [], probe)
+
+    def _trace(self, function: Any, source: Value, target: Value) -> None:
+        """Not where the selection does not fit, and nothing says how far it may be followed."""
+        build = self.build
+        fault = build.load(self.at(self._scratch, I64(FAULT_OFFSET)), align=8, typ=I64)
+        with build.if_then(build.icmp_signed("==", fault, I64(0))):
+            given = [self._block, self._row, self._kv_head, source, self._summaries, target]
+            build.call(function, given)
 
 
 def _add_give(module: Any, name: str) -> Any:

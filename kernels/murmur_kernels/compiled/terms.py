@@ -22,6 +22,10 @@ LISTS_BEYOND = 2 * ADDRESSES_BEYOND
 """Addresses that a list has room for beyond the number of terms: behind entries, and means."""
 
 
+FAULT_OFFSET = 24
+"""Where, from the counts on, stands whether the selection did not fit: 0 if it did."""
+
+
 def add_terms(module: Any, name: str, *, means_follow: bool) -> Any:
     """(arguments, row, kv_head, keys, values, counts).
 
@@ -56,6 +60,10 @@ def add_terms(module: Any, name: str, *, means_follow: bool) -> Any:
     means.point(arguments, ("mean_keys", "mean_values"), terms.place, kv_head)
     means.add_run(first, I64(0), summaries)
     means.close(build.add(first, summaries))
+    flag = build.zext(terms.fault, I64)
+    # An inactive row has nothing to follow either.
+    unread = build.or_(flag, build.zext(build.not_(terms.is_read), I64))
+    build.store(unread, code.at(counts, I64(FAULT_OFFSET)), align=8)
     with build.if_then(terms.fault):
         build.atomic_rmw("or", arguments.place("faults"), I64(1), "monotonic")
     build.ret_void()
@@ -161,6 +169,7 @@ class _Terms:
     Attributes:
         total: entries so far.
         fault: whether something did not fit.
+        is_read: whether the row selects anything at all.
         place: of the row in what is listed per KV head.
     """
 
@@ -172,7 +181,7 @@ class _Terms:
         active = build.icmp_unsigned("!=", flag, I8(0))
         slot = code.load_int(arguments.address("slots", row))
         exists = build.icmp_unsigned("<", slot, arguments.number("num_slots"))
-        self._reads = build.and_(active, exists)
+        self._reads = self.is_read = build.and_(active, exists)
         self.total: Value = I64(0)
         self.fault: Value = build.and_(active, build.not_(exists))
         self.place, self._has_place = row_place(code, arguments, row)

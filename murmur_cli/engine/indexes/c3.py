@@ -38,9 +38,7 @@ from murmur_kernels import (
     NO_WEIGHT,
     Frontier,
     GroupRanking,
-    PrefixSums,
     Tree,
-    range_summaries,
     start_frontier,
     tree_order,
 )
@@ -60,53 +58,54 @@ class C3Index(GroupIndex):
         super().__init__(rule, arena, -(-places // rule.granularity), ranking)
 
     def build(self, rows: SpeechRows) -> None:
-        """Tree, order of storage and first frontier, for all layers at once."""
+        """Tree, order of storage and first frontier of every layer."""
         options = self._options
-        flat = self._speech.all_layers(rows)
-        tree = tree_order(
-            flat.keys,
-            flat.slots,
-            flat.starts,
-            flat.lengths,
-            places=self._places,
-            leaf_size=options.leaf,
-            metric="cosine" if options.metric == "cosine" else "euclidean",
-            iterations=options.iterations,
-            seed=options.seed,
-        )
-        self._start(flat, tree, self._speech.store(flat, tree.permutation))
+        for layer in range(self._arena.shape.layers):
+            flat = self._speech.one_layer(rows, layer)
+            tree = tree_order(
+                flat.keys,
+                flat.slots,
+                flat.starts,
+                flat.lengths,
+                places=self._places,
+                leaf_size=options.leaf,
+                metric="cosine" if options.metric == "cosine" else "euclidean",
+                iterations=options.iterations,
+                seed=options.seed,
+            )
+            self._store(flat, tree)
 
-    def _start(self, flat: LayerRows, tree: Tree, sums: tuple[PrefixSums, PrefixSums]) -> Frontier:
+    def _store(self, flat: LayerRows, tree: Tree) -> None:
+        """Rewrite the speech of rows in the order of their trees, and fill the table."""
+        self._speech.store(flat, tree.permutation)
+        self._start(flat, tree)
+
+    def _start(self, flat: LayerRows, tree: Tree) -> Frontier:
         """The first frontier of these rows; the table is filled with it."""
         heads = self._arena.shape.kv_heads
-        sizes = -(-flat.lengths // self._options.granularity)
+        wanted = -(-flat.lengths // self._options.granularity)
         frontier = start_frontier(
-            tree, sizes[:, None].expand(-1, heads).contiguous(), size=self._groups
+            tree, wanted[:, None].expand(-1, heads).contiguous(), size=self._groups
         )
-        at = flat.slots.long()
-        table = self.table
-        means = torch.zeros(2, *frontier.nodes.shape, self._arena.shape.head_dim, device=at.device)
-        log_sizes = torch.full(frontier.nodes.shape, NO_WEIGHT, device=at.device)
-        range_summaries(
-            sums[0],
-            sums[1] if table.values is not None else None,
-            torch.stack((frontier.starts, frontier.ends), dim=3),
-            frontier.counts,
-            means[0],
-            means[1] if table.values is not None else None,
-            log_sizes,
-        )
+        table, at = self.table, flat.slots.long()
+        sizes = frontier.ends - frontier.starts
+        log_sizes = torch.where(sizes > 0, sizes.float().log(), NO_WEIGHT)
+        ends = torch.where(sizes > 0, frontier.ends, flat.lengths[:, None, None])
         for state, part in (
             (table.starts, frontier.starts),
             (table.ends, frontier.ends),
             (table.log_sizes, log_sizes),
-            (self._keys, means[0].to(self._keys.dtype)),
             (table.counts, frontier.counts),
+            (self._keys, self._speech.means(flat, ends, of_values=False)),
         ):
             state.flatten(0, 1)[at] = part
         if table.values is not None:
-            table.values.flatten(0, 1)[at] = means[1].to(table.values.dtype)
+            values = self._speech.means(flat, ends, of_values=True)
+            table.values.flatten(0, 1)[at] = values
         return frontier
+
+    def _permutation(self, layer: int) -> torch.Tensor:
+        return self._speech.permutation[layer]
 
     def in_time(
         self, layer: int, rows: SpeechRows, heads: Sequence[int], by_entry: torch.Tensor

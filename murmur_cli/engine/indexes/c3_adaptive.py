@@ -41,25 +41,28 @@ class AdaptiveC3Index(C3Index):
             for _ in range(2)
         )
 
-    def settle(self, rows: SpeechRows) -> None:
-        """The first frontier, whatever an earlier decode left."""
-        flat = self._speech.all_layers(rows)
+    def _store(self, flat: LayerRows, tree: Tree) -> None:
+        """Keep trees and prefix sums as well."""
         at = flat.slots.long()
-        tree = Tree(**{name: getattr(self._tree, name).flatten(0, 1)[at] for name in TREE})
-        keys, values = (
-            PrefixSums(part.sums.flatten(0, 1)[at], part.center.flatten(0, 1)[at])
-            for part in self._sums
-        )
-        self._start(flat, tree, (keys, values))
-
-    def _start(self, flat: LayerRows, tree: Tree, sums: tuple[PrefixSums, PrefixSums]) -> Frontier:
-        frontier = super()._start(flat, tree, sums)
-        at = flat.slots.long()
-        for name in TREE[1:]:
-            getattr(self._tree, name).flatten(0, 1)[at] = getattr(tree, name)
+        sums = self._speech.prefix_sums(flat, tree.permutation)
         for state, part in zip(self._sums, sums, strict=True):
             state.sums.flatten(0, 1)[at] = part.sums
             state.center.flatten(0, 1)[at] = part.center
+        for name in TREE[1:]:
+            getattr(self._tree, name).flatten(0, 1)[at] = getattr(tree, name)
+        super()._store(flat, tree)
+
+    def settle(self, rows: SpeechRows) -> None:
+        """The first frontier, whatever an earlier decode left."""
+        for layer in range(self._arena.shape.layers):
+            flat = self._speech.one_layer(rows, layer)
+            at = flat.slots.long()
+            tree = Tree(**{name: getattr(self._tree, name).flatten(0, 1)[at] for name in TREE})
+            self._start(flat, tree)
+
+    def _start(self, flat: LayerRows, tree: Tree) -> Frontier:
+        frontier = super()._start(flat, tree)
+        at = flat.slots.long()
         self._nodes.flatten(0, 1)[at] = frontier.nodes
         self._positions.flatten(0, 1)[at] = frontier.positions
         self._averages_of_scores.flatten(0, 1)[at] = frontier.averages

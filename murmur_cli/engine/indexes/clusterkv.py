@@ -26,7 +26,7 @@ from murmur_cli.engine.indexes.groups import GroupIndex
 from murmur_cli.engine.indexes.ordered_speech import OrderedSpeech
 from murmur_cli.engine.policies.clusterkv import ClusterKv
 from murmur_cli.engine.speech_index import SpeechRows
-from murmur_kernels import NO_WEIGHT, GroupRanking, range_summaries
+from murmur_kernels import NO_WEIGHT, GroupRanking
 
 
 class ClusterKvIndex(GroupIndex):
@@ -72,7 +72,8 @@ class ClusterKvIndex(GroupIndex):
         places = self._speech.permutation.shape[3]
         permutation = torch.zeros(1, heads, places, dtype=torch.int32, device=row.device)
         permutation[0, :, :entries] = order
-        key_sums, value_sums = self._speech.store(self._speech.one_layer(row, layer), permutation)
+        flat = self._speech.one_layer(row, layer)
+        self._speech.store(flat, permutation)
         sizes = torch.zeros(heads, self._groups, dtype=torch.int32, device=row.device)
         sizes.scatter_add_(1, labels, torch.ones_like(labels, dtype=torch.int32))
         ends = sizes.cumsum(dim=1, dtype=torch.int32)
@@ -84,16 +85,15 @@ class ClusterKvIndex(GroupIndex):
         table.starts[layer, slot], table.ends[layer, slot] = ends - sizes, ends
         table.log_sizes[layer, slot] = torch.where(sizes > 0, sizes.float().log(), NO_WEIGHT)
         table.counts[layer, slot] = (sizes > 0).sum(dim=1, dtype=torch.int32)
-        spans = torch.stack((ends - sizes, ends), dim=2)[None]
-        range_summaries(
-            key_sums,
-            value_sums if self._rule.remainder else None,
-            spans,
-            table.counts[layer, slot : slot + 1],
-            self._keys[layer, slot : slot + 1],
-            self._values[layer, slot : slot + 1] if self._rule.remainder else None,
-            None,
-        )
+        one = slice(slot, slot + 1)
+        # Without entries from a row's last cluster on.
+        upto = ends.cummax(dim=1).values[None]
+        self._keys[layer, one] = self._speech.means(flat, upto, of_values=False)
+        if table.values is not None:
+            table.values[layer, one] = self._speech.means(flat, upto, of_values=True)
+
+    def _permutation(self, layer: int) -> torch.Tensor:
+        return self._speech.permutation[layer]
 
     def in_time(
         self, layer: int, rows: SpeechRows, heads: Sequence[int], by_entry: torch.Tensor

@@ -14,7 +14,7 @@ weight of nothing, so the table of means is handed over as it lies and no group 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -29,6 +29,7 @@ from murmur_kernels import (
     GroupRanking,
     GroupState,
     Summaries,
+    TermTrace,
 )
 
 MAX_RANGES_READ = 128
@@ -100,6 +101,14 @@ class Chosen:
     first_entries: torch.Tensor
 
 
+@dataclass(frozen=True, slots=True)
+class _LayerGroups:
+    """Views of one layer: for the choice, and what is read of it, without places and choice."""
+
+    state: GroupState
+    read: HeadSelection
+
+
 class GroupIndex:
     """A SpeechIndex over groups; a subclass makes the groups and says how they rank.
 
@@ -143,8 +152,7 @@ class GroupIndex:
             budgets=self._int32(*leading),
             first_entries=self._int32(shape.slots),
         )
-        # Views, made when they are first asked for.
-        self._states: dict[int, GroupState] = {}
+        self._layers: dict[int, _LayerGroups] = {}
 
     def _int32(self, *sizes: int) -> torch.Tensor:
         return torch.zeros(sizes, dtype=torch.int32, device=self._arena.shape.device)
@@ -167,6 +175,10 @@ class GroupIndex:
 
     def _averages(self, layer: int) -> torch.Tensor | None:
         """Running averages of the scores of a layer; None: nobody asks for them."""
+        return None
+
+    def _permutation(self, layer: int) -> torch.Tensor | None:
+        """The order of storage, (slots, kv_heads, places); None: that of time."""
         return None
 
     def _wanted(self, layer: int, rows: SpeechRows) -> torch.Tensor:
@@ -228,52 +240,53 @@ class GroupIndex:
         """A choice for the rows whose turn it is; the others read what they chose before."""
         if layer < self._rule.dense_layers:
             return whole_speech(rows, self._arena.shape.kv_heads)
-        refresh = self._rule.refresh
-        due = tuple((step - 1) % refresh == 0 for step in rows.steps)
+        due = rows.due(self._rule.refresh)
         choice = None
         if any(due):
             self._prepare(layer, rows.only([n for n, is_due in enumerate(due) if is_due]))
-            fresh = tuple(step == 1 for step in rows.steps)
-            choice = GroupChoice(self._state(layer), self._ranking, due, fresh)
-        return HeadSelection(
-            entries_read=self._chosen.entries_read[layer],
-            head_ranges=self._chosen.ranges[layer],
-            num_head_ranges=self._chosen.num_ranges[layer],
-            summaries=self._summaries(layer),
-            places=rows.slot_index,
-            choice=choice,
-        )
+            choice = GroupChoice(self._layer(layer).state, self._ranking, due, rows.fresh)
+        return replace(self._layer(layer).read, places=rows.slot_index, choice=choice)
 
-    def _state(self, layer: int) -> GroupState:
-        if layer not in self._states:
-            table, chosen = self.table, self._chosen
-            low, high = self._low_high(layer)
-            self._states[layer] = GroupState(
-                starts=table.starts[layer],
-                ends=table.ends[layer],
-                log_sizes=table.log_sizes[layer],
-                low=low,
-                high=high,
-                budgets=chosen.budgets[layer],
-                first_entries=chosen.first_entries,
-                averages=self._averages(layer),
-                ranges=chosen.ranges[layer],
-                num_ranges=chosen.num_ranges[layer],
-                entries_read=chosen.entries_read[layer],
-                log_counts=None if chosen.log_counts is None else chosen.log_counts[layer],
+    def _layer(self, layer: int) -> _LayerGroups:
+        """The layer's part of the tables; made when it is first asked for."""
+        if layer not in self._layers:
+            self._layers[layer] = self._views(layer)
+        return self._layers[layer]
+
+    def _views(self, layer: int) -> _LayerGroups:
+        table, chosen, summaries = self.table, self._chosen, None
+        low, high = self._low_high(layer)
+        starts, ends = table.starts[layer], table.ends[layer]
+        log_counts = None if chosen.log_counts is None else chosen.log_counts[layer]
+        state = GroupState(
+            starts=starts,
+            ends=ends,
+            log_sizes=table.log_sizes[layer],
+            low=low,
+            high=high,
+            budgets=chosen.budgets[layer],
+            first_entries=chosen.first_entries,
+            averages=self._averages(layer),
+            ranges=chosen.ranges[layer],
+            num_ranges=chosen.num_ranges[layer],
+            entries_read=chosen.entries_read[layer],
+            log_counts=log_counts,
+        )
+        trace = TermTrace(chosen.first_entries, self._permutation(layer))
+        if log_counts is not None:
+            # Of all groups; those that are read have no weight.
+            summaries = Summaries(
+                self._keys[layer], self._values[layer], log_counts, table.counts[layer]
             )
-        return self._states[layer]
-
-    def _summaries(self, layer: int) -> Summaries | None:
-        """Of all groups; those that are read have no weight."""
-        if self._chosen.log_counts is None:
-            return None
-        return Summaries(
-            keys=self._keys[layer],
-            values=self._values[layer],
-            log_counts=self._chosen.log_counts[layer],
-            counts=self.table.counts[layer],
+            trace = replace(trace, starts=starts, ends=ends)
+        read = HeadSelection(
+            entries_read=state.entries_read,
+            head_ranges=state.ranges,
+            num_head_ranges=state.num_ranges,
+            summaries=summaries,
+            trace=trace,
         )
+        return _LayerGroups(state, read)
 
     def summary_ranges(self, layer: int, rows: SpeechRows) -> torch.Tensor | None:
         """The groups; those that are read stand for nothing."""

@@ -9,16 +9,16 @@ import torch
 
 from murmur_cli.engine.arena import KvArena
 from murmur_cli.engine.speech_index import SpeechRows
-from murmur_kernels import PrefixSums, prefix_sums, reorder_entries
+from murmur_kernels import PrefixSums, group_means, prefix_sums, reorder_entries
 
 
 @dataclass(frozen=True, slots=True)
 class LayerRows:
-    """Rows in one layer or in all, as rows of an arena with layers * slots slots.
+    """Rows in one layer, as rows of an arena with layers * slots slots.
 
     Attributes:
         keys, values: (layers * slots, kv_heads, capacity, head_dim), views.
-        slots, starts, lengths: of each layer and row, int32.
+        slots, starts, lengths: of each row, int32.
     """
 
     keys: torch.Tensor
@@ -42,19 +42,6 @@ class OrderedSpeech:
         leading = (shape.layers, shape.slots, shape.kv_heads)
         self.permutation = torch.zeros(*leading, places, dtype=torch.int32, device=shape.device)
 
-    def all_layers(self, rows: SpeechRows) -> LayerRows:
-        """The rows in every layer."""
-        shape = self._arena.shape
-        layer = torch.arange(shape.layers, dtype=torch.int32, device=rows.device)
-        slots = (layer[:, None] * shape.slots + rows.slot_index).flatten()
-        return LayerRows(
-            keys=self._arena.keys.flatten(0, 1),
-            values=self._arena.values.flatten(0, 1),
-            slots=slots,
-            starts=rows.first_entries.repeat(shape.layers),
-            lengths=rows.entries.repeat(shape.layers),
-        )
-
     def one_layer(self, rows: SpeechRows, layer: int) -> LayerRows:
         """The rows in one layer."""
         return LayerRows(
@@ -65,16 +52,25 @@ class OrderedSpeech:
             lengths=rows.entries,
         )
 
-    def store(self, flat: LayerRows, permutation: torch.Tensor) -> tuple[PrefixSums, PrefixSums]:
-        """Rewrite keys and values in this order, (rows, kv_heads, places); their prefix sums."""
-        keys, values = (
-            prefix_sums(cache, flat.slots, flat.starts, flat.lengths, permutation)
-            for cache in (flat.keys, flat.values)
-        )
+    def prefix_sums(
+        self, flat: LayerRows, permutation: torch.Tensor
+    ) -> tuple[PrefixSums, PrefixSums]:
+        """Of keys and values in this order, (rows, kv_heads, places), before they are stored so."""
+        region = (flat.slots, flat.starts, flat.lengths, permutation)
+        return prefix_sums(flat.keys, *region), prefix_sums(flat.values, *region)
+
+    def store(self, flat: LayerRows, permutation: torch.Tensor) -> None:
+        """Rewrite keys and values in this order."""
         for cache in (flat.keys, flat.values):
             reorder_entries(cache, flat.slots, flat.starts, flat.lengths, permutation)
         self.permutation.flatten(0, 1)[flat.slots.long()] = permutation
-        return keys, values
+
+    def means(self, flat: LayerRows, ends: torch.Tensor, *, of_values: bool) -> torch.Tensor:
+        """Means of the groups that end there, of keys or of values, as `group_means` has them."""
+        cache = flat.values if of_values else flat.keys
+        places = self.permutation.shape[3]
+        means = group_means(cache, flat.slots, flat.starts, flat.lengths, ends, places=places)
+        return means.to(cache.dtype)
 
     def in_time(
         self, layer: int, rows: SpeechRows, heads: Sequence[int], by_entry: torch.Tensor

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 import torch
 
+from murmur_cli.engine import retrieval_step
 from murmur_cli.engine.indexes.c3 import C3Index
 from support.indexed_speech import IndexedSpeech
 
@@ -229,3 +230,22 @@ def test_dense_layers_when_asked_for_then_they_read_everything() -> None:
     query = drawn(1, 2, 8, seed=1)
     assert speech.kept(query, layer=0) == [[set(range(64))] * 2]
     assert [len(head) for head in speech.kept(query, layer=1)[0]] == [48, 48]
+
+
+@pytest.mark.parametrize("remainder", [False, True])
+@pytest.mark.parametrize("name", ["c3", "quest", "clusterkv"])
+def test_probabilities_when_traced_by_machine_code_then_as_put_in_time_by_torch(
+    name: str, remainder: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clusters = {"cluster": 10} if name == "clusterkv" else {}
+    speech = IndexedSpeech(
+        name, drawn(2, 2, 60, 8), budget=16, remainder=remainder, refresh=9, **clusters
+    )
+    query = drawn(2, 4, 8, seed=1)
+    _, traced, _ = speech.attend(query, probe_heads=[3, 0, 1])
+    monkeypatch.setattr(retrieval_step, "decode_attention_path", lambda *_: "torch")
+    _, by_torch, _ = speech.attend(query, step=2, probe_heads=[3, 0, 1])
+    assert traced is not None
+    assert by_torch is not None
+    torch.testing.assert_close(traced, by_torch, rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close(traced.sum(dim=2), torch.ones(2, 3), rtol=0, atol=1e-5)
