@@ -177,10 +177,8 @@ def test_policy_when_it_leaves_speech_out_then_less_is_read(opened: Open) -> Non
 def test_weights_when_no_numbers_then_the_recording_fails_with_a_plain_line(
     opened: Open, family: VibeVoice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def not_a_number(hidden: torch.Tensor) -> torch.Tensor:
-        return torch.full((len(hidden), 128), torch.nan)
-
-    monkeypatch.setattr(family, "logits", not_a_number)
+    scores = family.logits
+    monkeypatch.setattr(family, "logits", lambda hidden: scores(hidden) * torch.nan)
     session, _, _ = opened()
     session.submit(job("a", 1.0), more_follow=False)
     results = []
