@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 
 from murmur_cli.models.device import BALANCED
+from murmur_cli.models.local_model import weight_files
+
+MOST_MISSING = 1.1
+"""Parameters of a model for each that its files hold: less is missing by name, which the library
+finds out by itself."""
 
 
 def pretrained(
@@ -22,7 +29,7 @@ def pretrained(
     Raises:
         ImportError: accelerate is needed and not there.
         ValueError: the folder lacks weights of the model, which the library would fill with
-            random numbers.
+            random numbers; its configuration describes a larger model than its files hold.
         OSError, ValueError, RuntimeError, SafetensorError: as transformers raises them.
     """
     is_spread = not isinstance(device_map, str) or device_map == BALANCED
@@ -30,6 +37,7 @@ def pretrained(
         raise ImportError(
             "accelerate spreads a model over devices; run: pip install 'murmur-asr[devices]'"
         )
+    _check_size(model_type, folder)
     placed = {"device_map": device_map} if is_spread else {}
     model, report = model_type.from_pretrained(
         folder, dtype=dtype, local_files_only=True, output_loading_info=True, **placed
@@ -40,3 +48,19 @@ def pretrained(
     if not is_spread:
         model = model.to(device_map)
     return model.eval()
+
+
+def _check_size(model_type: Any, folder: Path) -> None:
+    """Before memory is taken: sizes that a configuration leaves out are the library's own, such as
+    a model of billions of parameters for a file of some."""
+    config = model_type.config_class.from_pretrained(folder, local_files_only=True)
+    with torch.device("meta"):
+        described = sum(weight.numel() for weight in model_type(config).parameters())
+    held = 0
+    for path in weight_files(folder):
+        with safe_open(path, framework="pt") as file:
+            held += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+    if described > MOST_MISSING * held:
+        raise ValueError(
+            f"config.json describes a model of {described:,} parameters, its files hold {held:,}"
+        )
