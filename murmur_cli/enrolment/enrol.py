@@ -52,6 +52,7 @@ def enrol(
             warn(f"{path_text(one.path)}: {line}")
     if not named:
         return None, tuple(failed)
+    _check_lengths(named)
     return KnownVoices(model, gather(named)), tuple(failed)
 
 
@@ -75,6 +76,15 @@ def refuse_failed(failed: Sequence[Failed]) -> None:
     if failed:
         one = failed[0]
         raise UsageError(f"--enroll {one.request.name}={one.reason}")
+
+
+def _check_lengths(named: Sequence[tuple[str, VoiceClip]]) -> None:
+    lengths = sorted({clip.embedding.size for _, clip in named})
+    if len(lengths) > 1:
+        raise UsageError(
+            f"--enroll: voices of {' and '.join(map(str, lengths))} numbers do not go together; a"
+            " file of voices is damaged: enrol its clips again"
+        )
 
 
 def _check_model(path: Path, stored: ModelIdentity, model: ModelIdentity) -> None:

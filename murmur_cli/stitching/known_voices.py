@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from murmur_cli.errors import UsageError
 from murmur_cli.types import (
     ChunkDiarization,
     Embedding,
@@ -63,8 +64,12 @@ def name_speakers(
     Speakers and voices are paired one to one, the most similar first, down to the threshold.
     Who has no voice of his own keeps his label. That a second speaker sounds like a voice that
     is taken is said in the warnings.
+
+    Raises:
+        UsageError: the voices are of another length than those of the recording.
     """
     voices = speaker_voices(timeline, chunks)
+    _check_lengths(voices, known)
     cosines = [_cosines(voice, known) for voice in voices]
     named = _pairs(cosines, threshold)
     matches = tuple(
@@ -80,6 +85,16 @@ def name_speakers(
     )
     renamed = _renamed(timeline, name)
     return replace(renamed, warnings=renamed.warnings + warnings), matches
+
+
+def _check_lengths(voices: Sequence[SpeakerVoice], known: Sequence[KnownVoice]) -> None:
+    found = {voice.embedding.size for voice in voices if voice.embedding is not None}
+    for one in known:
+        if found - {one.embedding.size}:
+            raise UsageError(
+                f"--enroll: the voice of {one.name} has {one.embedding.size} numbers, those of this"
+                f" run have {max(found)}; the file of voices is damaged: enrol the clips again"
+            )
 
 
 def _unit(vector: Embedding | None) -> Embedding | None:

@@ -125,6 +125,16 @@ def test_enrol_when_a_file_is_of_other_weights_then_usage_error() -> None:
         enrol(EnrolRequest((), ((Path("voices.json"), stored),)), _stages(5.0), print)
 
 
+def test_enrol_when_embeddings_differ_in_length_then_usage_error(clip: Path) -> None:
+    short = np.array([1.0, 0.0], np.float32)
+    stored = KnownVoices(
+        IDENTITY, (KnownVoice("Ben", (VoiceClip("b.wav", "1" * 64, 4.0, short),)),)
+    )
+    request = EnrolRequest((ClipRequest("Anna", clip),), ((Path("voices.json"), stored),))
+    with pytest.raises(UsageError, match=r"voices of 2 and 16 numbers do not go together"):
+        enrol(request, _stages(10.0), print)
+
+
 def test_enrol_when_a_clip_fails_then_the_others_are_known_and_a_run_refuses(
     clip: Path, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from murmur_cli.errors import UsageError
 from murmur_cli.stitching.known_voices import name_speakers, speaker_voices
 from murmur_cli.stitching.stitch import stitch
 from murmur_cli.types import KnownVoice, SpeakerHints, VoiceClip
@@ -98,6 +99,12 @@ def test_names_when_a_speaker_has_no_embedding_then_unknown_without_evidence() -
     )
     assert timeline.speakers == ("SPEAKER_00",)
     assert (match.best, match.similarity, match.runner_up) == (None, None, None)
+
+
+def test_names_when_a_stored_voice_is_of_another_length_then_usage_error() -> None:
+    known = _known("Jane Roe", np.array([1.0, 0.0], np.float32))
+    with pytest.raises(UsageError, match=r"voice of Jane Roe has 2 numbers, those of this run"):
+        name_speakers(stitch(CHUNKS, NO_HINTS), CHUNKS, [known], 0.5)
 
 
 def test_names_when_nobody_speaks_then_nothing() -> None:

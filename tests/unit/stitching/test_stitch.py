@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -181,6 +183,38 @@ def test_stitch_when_25_speakers_then_25_labels() -> None:
     timeline = stitch(chunks, NO_HINTS)
     assert timeline.speakers == tuple(f"SPEAKER_{k:02d}" for k in range(25))
     assert timeline.turns[24].speaker == "SPEAKER_24"
+
+
+def test_stitch_when_ten_hours_long_then_memory_is_bounded_and_all_are_found() -> None:
+    """Chunks of 300 s with 8 of 16 people each, a voice for every turn, of the real size."""
+    random = np.random.default_rng(0)
+    people = random.normal(size=(16, 192)) / np.sqrt(192)
+
+    def heard(who: int) -> np.ndarray:
+        vector = people[who] + 0.7 * random.normal(size=192) / np.sqrt(192)
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+    chunks, expected = [], []
+    for index in range(120):
+        voices, sounds = [], {}
+        for order, who in enumerate(random.permutation(16)[:8].tolist()):
+            starts = [300.0 * index + 70 * turn + 5 * order for turn in range(4)]
+            spans = [(start, start + 4) for start in starts]
+            sounds |= {span: heard(who) for span in spans}
+            voices.append((spans, heard(who), 20.0))
+            expected.append(who)
+        chunks.append(local_chunk(index, voices, sounds=sounds))
+    tracemalloc.start()
+    timeline = stitch(chunks, NO_HINTS)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(timeline.turns) == 120 * 8 * 4
+    order = sorted(timeline.decisions, key=lambda one: (one.chunk_index, one.local_speaker))
+    pairs = {(one.speaker, who) for one, who in zip(order, expected, strict=True)}
+    assert len(pairs) == len(timeline.speakers) == 16
+    assert all(not one.moved for one in timeline.decisions)
+    # Each turn compared with each would take 118 MB, each frame with each 36 TB.
+    assert peak < 100e6
 
 
 def test_decision_when_voice_is_placed_then_cosines_are_those_of_the_centres() -> None:
