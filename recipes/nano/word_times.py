@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
@@ -140,9 +141,11 @@ def main() -> None:
     for kind in (Nano, UntimedNano):
         nano = kind.load(chosen.checkpoint)
         for watch in (True, False):
+            begun_s = time.process_time()
             results = heard(nano, meetings, watch=watch, evict=chosen.evict, options=options)
+            cpu_s = round(time.process_time() - begun_s, 1)
             errors = time_errors(meetings, results)
-            record = {"model": nano.traits.label, "watch": watch, **asdict(errors)}
+            record = {"model": nano.traits.label, "watch": watch, "cpu_s": cpu_s, **asdict(errors)}
             print(json.dumps(record), flush=True)
 
 

@@ -18,6 +18,7 @@ from murmur_cli.errors import ModelError, MurmurError, UsageError
 from murmur_cli.settings import Precision
 from murmur_cli.types import ModelIdentity
 
+
 def load_speech_llm(
     folder: Path,
     model_type: str,
@@ -28,6 +29,7 @@ def load_speech_llm(
     evict_options: dict[str, str],
     options: SpeechLlmOptions,
     precision: Precision = Precision.EXACT,
+    kv_offload: bool = False,
 ) -> SpeechLlmBackend:
     """Load a SpeechLLM from a local folder that transformers wrote; nothing is fetched.
 
@@ -63,7 +65,7 @@ def load_speech_llm(
     anchors = None
     if isinstance(rule, VoxZip) and rule.groups_speech:
         anchors = load_anchor_recogniser(rule, device, options.language)
-    backend = SpeechLlmBackend(family, identity, policy, options, anchors)
+    backend = SpeechLlmBackend(family, identity, policy, options, anchors, offloads=kv_offload)
     _check_positions(backend, prompt, options)
     return backend
 

@@ -135,6 +135,12 @@ def test_folder_when_damaged_then_one_plain_line(
     assert len(message) < len(str(folder)) * 2 + 250
 
 
+def test_positions_when_too_few_for_the_chunk_then_usage_error(folder: Path) -> None:
+    with_text(max_position_embeddings=40)(folder / "config.json")
+    with pytest.raises(UsageError, match="--chunk 4: 31 speech entries and the prompt are more"):
+        load(folder)
+
+
 def test_package_when_missing_then_its_name(
     vibevoice_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -45,4 +46,15 @@ def test_a_folder_that_lacks_a_weight_is_an_error(tmp_path: Path, model: Qwen2Fo
     del weights["model.norm.weight"]
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ValueError, match=r"1 weights are not in the folder.*model\.norm\.weight"):
+        pretrained(Qwen2ForCausalLM, tmp_path, dtype=torch.float32, device_map="cpu")
+
+
+def test_a_configuration_of_a_larger_model_is_an_error_before_memory_is_taken(
+    tmp_path: Path, model: Qwen2ForCausalLM
+) -> None:
+    config = json.loads((tmp_path / "config.json").read_text())
+    # Nine trillion numbers in each matrix of a layer: no machine has memory for one.
+    sizes = {"intermediate_size": 1 << 40, "num_hidden_layers": 1}
+    (tmp_path / "config.json").write_text(json.dumps({**config, **sizes}))
+    with pytest.raises(ValueError, match=r"a model of [\d,]+ parameters, its files hold 552$"):
         pretrained(Qwen2ForCausalLM, tmp_path, dtype=torch.float32, device_map="cpu")
