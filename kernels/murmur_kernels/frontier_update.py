@@ -14,6 +14,7 @@ right sibling: the frontier keeps its size and goes on sharing out all entries.
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -27,6 +28,9 @@ from murmur_kernels.tensor_checks import (
     check_tensor,
 )
 from murmur_kernels.tree_order import Tree
+
+if TYPE_CHECKING:
+    from murmur_kernels.compiled.machine_code import MachineCode
 
 
 def frontier_update(
@@ -83,8 +87,23 @@ def frontier_update(
     if implementation(device) == "triton":
         from murmur_kernels.triton_kernels.frontier_update import frontier_update_triton as run
     else:
+        code = _machine_code()
+        if code is not None:
+            from murmur_kernels.compiled.frontier import frontier_update_compiled
+
+            frontier_update_compiled(code, tree, frontier, changed, num_changed, operations, active)
+            return
         from murmur_kernels.torch_ops.frontier_update import frontier_update_torch as run
     run(tree, frontier, changed, num_changed, operations, active)
+
+
+def _machine_code() -> MachineCode | None:
+    """None where torch's own operations do it."""
+    try:
+        from murmur_kernels.compiled.frontier import frontier_code
+    except ImportError:  # no llvmlite for this platform
+        return None
+    return frontier_code()
 
 
 def _tensors(owner: str, tensors: Tree | Frontier) -> list[tuple[str, torch.Tensor]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import pytest
@@ -18,8 +19,15 @@ from support.kernel_paths import KERNEL_PATHS, kernel_device
 SENTINEL = -77
 
 
-@pytest.fixture(params=KERNEL_PATHS, autouse=True)
+@pytest.fixture(params=[*KERNEL_PATHS, pytest.param("machine", id="machine")], autouse=True)
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> torch.device:
+    if request.param == "machine":
+        machine_code = pytest.importorskip("murmur_kernels.compiled.machine_code")
+        if not machine_code.runs_here():
+            pytest.skip("the machine code is for x86-64 processors with AVX2")
+        return torch.device("cpu")
+    op = importlib.import_module("murmur_kernels.frontier_update")
+    monkeypatch.setattr(op, "_machine_code", lambda: None)
     # Trees are built by torch on the CPU, for speed; only the op is interpreted.
     return kernel_device(request.param, monkeypatch, "frontier_update")
 
