@@ -29,7 +29,8 @@ def pretrained(
     Raises:
         ImportError: accelerate is needed and not there.
         ValueError: the folder lacks weights of the model, which the library would fill with
-            random numbers; its configuration describes a larger model than its files hold.
+            random numbers, or has some of another shape than its configuration says, or whole
+            numbers; its configuration describes a larger model than its files hold.
         OSError, ValueError, RuntimeError, SafetensorError: as transformers raises them.
     """
     is_spread = not isinstance(device_map, str) or device_map == BALANCED
@@ -40,8 +41,20 @@ def pretrained(
     _check_size(model_type, folder)
     placed = {"device_map": device_map} if is_spread else {}
     model, report = model_type.from_pretrained(
-        folder, dtype=dtype, local_files_only=True, output_loading_info=True, **placed
+        folder,
+        dtype=dtype,
+        local_files_only=True,
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,  # The error is ours: the library's says no name.
+        **placed,
     )
+    mismatched = sorted(report["mismatched_keys"])
+    if mismatched:
+        name, in_file, described = mismatched[0]
+        raise ValueError(
+            f"{len(mismatched)} weights are of another shape than config.json says, such as {name}: "
+            f"{tuple(in_file)} in the file, {tuple(described)} described"
+        )
     missing = sorted(report["missing_keys"])
     if missing:
         raise ValueError(f"{len(missing)} weights are not in the folder, such as {missing[0]}")
@@ -56,10 +69,16 @@ def _check_size(model_type: Any, folder: Path) -> None:
     config = model_type.config_class.from_pretrained(folder, local_files_only=True)
     with torch.device("meta"):
         described = sum(weight.numel() for weight in model_type(config).parameters())
-    held = 0
+    held = whole_numbers = 0
     for path in weight_files(folder):
         with safe_open(path, framework="pt") as file:
-            held += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+            for name in file.keys():  # noqa: SIM118
+                weight = file.get_slice(name)
+                size = math.prod(weight.get_shape())
+                held += size
+                whole_numbers += size if weight.get_dtype().startswith(("I", "U", "BOOL")) else 0
+    if 2 * whole_numbers > held:
+        raise ValueError("its weights are whole numbers, which is no format of such a model")
     if described > MOST_MISSING * held:
         raise ValueError(
             f"config.json describes a model of {described:,} parameters, its files hold {held:,}"

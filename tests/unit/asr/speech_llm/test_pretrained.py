@@ -49,6 +49,25 @@ def test_a_folder_that_lacks_a_weight_is_an_error(tmp_path: Path, model: Qwen2Fo
         pretrained(Qwen2ForCausalLM, tmp_path, dtype=torch.float32, device_map="cpu")
 
 
+def test_a_weight_of_another_shape_is_an_error_with_its_name(
+    tmp_path: Path, model: Qwen2ForCausalLM
+) -> None:
+    weights = load_file(tmp_path / "model.safetensors")
+    weights["model.norm.weight"] = torch.zeros(9)
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    line = r"1 weights are of another shape .*model\.norm\.weight: \(9,\) in the file, \(8,\) desc"
+    with pytest.raises(ValueError, match=line):
+        pretrained(Qwen2ForCausalLM, tmp_path, dtype=torch.float32, device_map="cpu")
+
+
+def test_weights_of_whole_numbers_are_an_error(tmp_path: Path, model: Qwen2ForCausalLM) -> None:
+    weights = load_file(tmp_path / "model.safetensors")
+    whole = {name: weight.int() for name, weight in weights.items()}
+    save_file(whole, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="its weights are whole numbers"):
+        pretrained(Qwen2ForCausalLM, tmp_path, dtype=torch.float32, device_map="cpu")
+
+
 def test_a_configuration_of_a_larger_model_is_an_error_before_memory_is_taken(
     tmp_path: Path, model: Qwen2ForCausalLM
 ) -> None:
