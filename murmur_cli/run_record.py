@@ -21,8 +21,8 @@ UNRECORDED_OPTIONS = (
 of chunks was chosen, and by which curve, stands in the plan; measured budgets in `kv_budget`."""
 
 RECOGNITION_OPTIONS = (
-    *("model", "evict", "evict_options", "kv_budget", "batch_size", "language", "task"),
-    *("context", "temperature", "precision", "word_times", "device", "devices"),
+    *("model", "evict", "evict_options", "kv_budget", "kv_offload", "batch_size"),
+    *("language", "task", "context", "temperature", "precision", "word_times", "device", "devices"),
 )
 """What says nothing of a run that recognises no words."""
 

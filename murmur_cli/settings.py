@@ -82,6 +82,7 @@ class TranscribeSettings:
         kv_budget: speech entries per KV head that the policy may read, or a share of them, still
             as text; 'auto' takes `kv_shares` of the model; None leaves it to the policy.
         kv_shares: budgets by head that were measured on models.
+        kv_offload: speech keys and values lie in host memory; the device holds what a step reads.
         batch_size: slots of the decode engine.
         language: language code, None to detect.
         task: 'transcribe' or 'translate'.
@@ -113,6 +114,7 @@ class TranscribeSettings:
     evict_options: dict[str, str] = field(default_factory=dict)
     kv_budget: str | None = None
     kv_shares: tuple[KvShares, ...] = ()
+    kv_offload: bool = False
     batch_size: int = DEFAULT_BATCH_SIZE
     language: str | None = None
     task: str = "transcribe"

@@ -15,6 +15,7 @@ from murmur_cli.engine.policies.registry import (
     check_policy_name,
     check_takes_budget,
 )
+from murmur_cli.engine.policies.retrieval import check_offload
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
 from murmur_cli.models.device import BALANCED
@@ -67,7 +68,9 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
             the task, or a place for context.
         ModelError: the files that say so are missing or unreadable.
     """
-    build_policy(settings.evict, settings.policy_options, _rates(choice, settings))
+    policy = build_policy(settings.evict, settings.policy_options, _rates(choice, settings))
+    if settings.kv_offload:
+        check_offload(policy)
     if choice.is_whisper and settings.word_times is WordTiming.SPREAD:
         raise UsageError("--word-times spread: Whisper's words get their times from its attention")
     if choice.is_whisper and settings.device == BALANCED:
@@ -145,6 +148,7 @@ def _load_whisper(
         precision=settings.precision,
         evict=settings.evict,
         evict_options=settings.policy_options,
+        kv_offload=settings.kv_offload,
         options=WhisperOptions(
             settings.language,
             settings.task,
@@ -169,6 +173,7 @@ def _load_speech_llm(
         precision=settings.precision,
         evict=settings.evict,
         evict_options=settings.policy_options,
+        kv_offload=settings.kv_offload,
         options=_speech_llm_options(settings),
     )
 

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from murmur_cli.audio.discover import InputFile
+from murmur_cli.errors import MurmurError, RecordingError
 from murmur_cli.models.choice import ModelChoice
 from murmur_cli.pipeline import Pipeline
 from murmur_cli.progress import ProgressHook
@@ -47,7 +48,7 @@ def calibrate(
         mean: of the shares of all heads.
 
     Raises:
-        RecordingError: a recording cannot be read; the first such.
+        RecordingError: a recording cannot be read or decoded; the first such.
         ModelError: a model cannot be loaded.
         UsageError: none of the recordings has speech.
     """
@@ -62,6 +63,15 @@ def calibrate(
         with closing(pipeline.run(sources)) as finished:
             for done in finished:
                 if isinstance(done.result, Exception):
-                    raise done.result
+                    raise _told(done.source, done.result)
     shares = KvShares(choice.name, mean, meter.shares(mean), source="")
     return Calibration(shares, meter.spreads, meter.steps, len(sources))
+
+
+def _told(source: InputFile, error: Exception) -> Exception:
+    """The error as one that is shown in a line."""
+    if isinstance(error, MurmurError):
+        return error
+    told = RecordingError(f"{source.session_id}: unexpected {type(error).__name__}: {error}")
+    told.__cause__ = error
+    return told

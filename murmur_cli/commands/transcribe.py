@@ -78,6 +78,14 @@ def transcribe_command(
             rich_help_panel=MODEL,
         ),
     ] = None,
+    kv_offload: Annotated[
+        bool,
+        typer.Option(
+            "--kv-offload",
+            help="Keep the speech cache in host memory; the device holds what a step reads.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False,
     evict_opt: Annotated[
         list[str] | None,
         typer.Option(
@@ -192,6 +200,7 @@ def transcribe_command(
         evict=evict,
         evict_options=_key_values(evict_opt or []),
         kv_budget=kv_budget,
+        kv_offload=kv_offload,
         kv_shares=shares_for_auto(kv_budget, recipe),
         batch_size=batch_size,
         language=language.strip().lower() if language is not None else None,

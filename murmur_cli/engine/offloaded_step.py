@@ -22,6 +22,8 @@ class OffloadedStep:
         own_ranges: entries of the slot that each row reads in every layer, none of them speech.
         ranges: the same entries where they would lie beside the speech.
         served: numbers of the rows that the index serves; the others read all of their speech.
+        device: of the arena.
+        capacity: of a slot that would hold the speech, too.
     """
 
     def __init__(
@@ -32,8 +34,10 @@ class OffloadedStep:
         ranges: Sequence[tuple[Range, ...]],
         served: Sequence[int],
         device: torch.device,
+        capacity: int,
     ) -> None:
         self._offload = offload
+        self._capacity = capacity
         self._rows = rows
         self._served = list(served)
         self._others = [number for number in range(len(rows.slots)) if number not in set(served)]
@@ -122,10 +126,6 @@ class OffloadedStep:
         rows, index = self._rows, self._offload.index
         start = torch.tensor(rows.starts)
         beside = self._beside
-        capacity = max(
-            int(beside.ranges.max()),
-            max(first + length for first, length in zip(rows.starts, rows.lengths, strict=True)),
-        )
         virtual = Selection(
             slots=beside.slots.cpu(),
             active=beside.active.cpu(),
@@ -141,7 +141,7 @@ class OffloadedStep:
             if own is not None:
                 spans = own.new_zeros(len(rows.slots), *own.shape[1:])
                 spans[self._served] = own
-        seen = by_entry(probabilities, virtual, spans, heads, capacity)
+        seen = by_entry(probabilities, virtual, spans, heads, self._capacity)
         if self._served:
             seen[self._served] = index.in_time(layer, served, heads, seen[self._served])
         return seen.to(self._device)

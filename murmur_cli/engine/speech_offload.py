@@ -149,6 +149,7 @@ class SpeechOffload:
             counts: (rows, kv_heads) int64, how many of them are chosen; at most the room.
         """
         at = list(slots)
+        assert int(counts.max()) <= self._room, (int(counts.max()), self._room)
         held = self._held[layer, at].long()
         none = self._places  # a column beyond all entries
         is_chosen = torch.arange(entries.shape[2]) < counts[:, :, None]
@@ -244,3 +245,15 @@ def offload_bytes(rule: RetrievalRule, shape: ArenaShape, places: int) -> Offloa
     room = rule.most_read(places)
     arena = KvArena(replace(shape, capacity=room, device=torch.device("meta")))
     return SpeechOffload(arena, rule, places).bytes
+
+
+def offload_note(held: OffloadBytes, traffic: Traffic) -> tuple[str, ...]:
+    """What offloading came to, in one line; nothing if nothing is offloaded."""
+    if not held.device:
+        return ()
+    fetched = 100 * traffic.fetched / max(1, traffic.read)
+    return (
+        f"kv offload: {held.device / 1e6:.1f} MB of the speech cache on the device, "
+        f"{held.host / 1e6:.1f} MB in host memory; {fetched:.1f} % of the entries that steps read "
+        "were fetched for them",
+    )

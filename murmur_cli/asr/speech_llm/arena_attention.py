@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
@@ -17,8 +18,10 @@ import torch
 from murmur_cli.asr.speech_llm.layer_caches import LayerCaches
 from murmur_cli.asr.speech_llm.row_layout import RowLayout
 from murmur_cli.engine.attention import StepRanges, attend, step_ranges
+from murmur_cli.engine.offloaded_step import OffloadedStep
 from murmur_cli.engine.retrieval_step import RetrievalStep
 from murmur_cli.engine.speech_index import Observed, SpeechRows
+from murmur_cli.engine.speech_offload import HOST, SpeechOffload
 from murmur_cli.engine.speech_peaks import speech_peaks
 
 ARENA_ATTENTION = "murmur_arena"
@@ -116,9 +119,7 @@ class PromptPass:
     ) -> torch.Tensor:
         """Causal attention over the new tokens alone."""
         if not shares:
-            self._caches.of(layer).arena.write_block(
-                self._caches.of(layer).index, [self._slot], keys, values
-            )
+            self._write(layer, keys, values)
         if layer in self._probes:
             self.seen.append(self._probe(self._probes[layer], query, keys, scale))
         if layer in self._watched:
@@ -128,6 +129,18 @@ class PromptPass:
         if self._suffix is not None and window is None:
             self._show(layer, self._suffix, query, keys, scale)
         return _causal(query, keys, values, scale, window).transpose(1, 2)
+
+    def _write(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Store the new entries; offloaded speech apart from those around it."""
+        place = self._caches.of(layer)
+        if place.offload is not None:
+            start, end = self._speech
+            speech = slice(start, end)
+            place.offload.write(place.index, self._slot, keys[0, :, speech], values[0, :, speech])
+            keys, values = (
+                torch.cat((part[:, :, :start], part[:, :, end:]), dim=2) for part in (keys, values)
+            )
+        place.arena.write_block(place.index, [self._slot], keys, values)
 
     def _show(
         self, layer: int, suffix: int, query: torch.Tensor, keys: torch.Tensor, scale: float
@@ -141,16 +154,19 @@ class PromptPass:
         group = heads // keys.shape[1]
         wide = keys[0].float().repeat_interleave(group, dim=0)
         at = torch.arange(tokens, device=query.device)
+        offload = place.offload
         row = replace(self._row, device=query.device)
+        row = row if offload is None else offload.host_rows(row)
+        shift = self._row.starts[0] - row.starts[0]
         for start in range(max(0, tokens - wanted), tokens, OBSERVED_BLOCK):
             part = query[0, :, start : start + OBSERVED_BLOCK].float()
             position = at[start : start + OBSERVED_BLOCK]
             scores = (part @ wide.mT * scale).masked_fill(at > position[:, None], -torch.inf)
             observed = Observed(
-                part.transpose(0, 1)[None],
-                scores.logsumexp(dim=2).mT[None].contiguous(),
+                part.transpose(0, 1)[None].to(row.device),
+                scores.logsumexp(dim=2).mT[None].contiguous().to(row.device),
                 scale,
-                (position + 1).to(torch.int32)[None],
+                (position + 1 - shift).clamp(min=0).to(row.device, torch.int32)[None],
             )
             place.speech.look(place.index, row, observed)
 
@@ -184,6 +200,7 @@ class StepPass:
         self._watched = watched
         self._steps: dict[int | None, StepRanges] = {}
         self._retrievals: dict[torch.device, RetrievalStep] = {}
+        self._offloaded: dict[int, OffloadedStep] = {}
         self._spans: dict[torch.device, tuple[torch.Tensor, torch.Tensor]] = {}
         self.seen: list[torch.Tensor] = []
         """Probabilities over the slot, (rows, probe heads of a layer, capacity)."""
@@ -205,12 +222,21 @@ class StepPass:
         if not shares:
             # Layers of a model that is larger than one device lie on several.
             slots, places = self._slots.to(keys.device), self._places.to(keys.device)
+            if place.offload is not None:
+                places = places - self._held.to(keys.device)
             place.arena.write_entries(place.index, slots, places, keys[:, :, 0], values[:, :, 0])
         of_token = query[:, :, 0].contiguous()
         probes, watched = self._probes.get(layer, ()), self._watched.get(layer, ())
         heads = tuple(dict.fromkeys((*probes, *watched)))
-        retrieval = self._retrieval(place.arena.shape.device) if window is None else None
-        if retrieval is not None and place.speech is not None:
+        device = place.arena.shape.device
+        is_served = window is None and place.offload is None
+        retrieval = self._retrieval(device) if is_served else None
+        if place.offload is not None:
+            brought = self._bring(place.offload, device)
+            mixed, seen = brought.attend(
+                place.index, of_token, place.keys, place.values, scale, heads
+            )
+        elif retrieval is not None and place.speech is not None:
             mixed, seen = retrieval.attend(
                 place.speech, place.index, of_token, place.keys, place.values, scale, heads
             )
@@ -241,6 +267,7 @@ class StepPass:
     def speech_read(self) -> tuple[float | None, ...] | None:
         """Entries that each row read of its speech where an index chose; None: nowhere."""
         steps = [step.speech_read() for step in self._retrievals.values()]
+        steps += [step.speech_read() for step in self._offloaded.values()]
         if not steps:
             return None
         return tuple(
@@ -248,26 +275,53 @@ class StepPass:
             for reads in zip(*steps, strict=True)
         )
 
-    def _retrieval(self, device: torch.device) -> RetrievalStep | None:
-        """The choices of the rows that an index serves; None without such rows."""
-        served = [
+    @property
+    def _served(self) -> list[int]:
+        """Numbers of the rows that an index serves."""
+        return [
             number
             for number, layout in enumerate(self._layouts)
             if layout.row.selection.speech is None
         ]
+
+    @cached_property
+    def _held(self) -> torch.Tensor:
+        """Speech entries that a slot of an offloaded arena does not hold."""
+        entries = [layout.row.speech_entries for layout in self._layouts]
+        return torch.tensor(entries, device=self._places.device)
+
+    def _bring(self, offload: SpeechOffload, device: torch.device) -> OffloadedStep:
+        """The step of one arena whose speech is offloaded."""
+        if id(offload) not in self._offloaded:
+            self._offloaded[id(offload)] = OffloadedStep(
+                offload,
+                self._speech_rows(self._layouts, HOST),
+                [layout.without_speech.reads(None) for layout in self._layouts],
+                [layout.around_speech for layout in self._layouts],
+                self._served,
+                device,
+                self._caches.capacity,
+            )
+        return self._offloaded[id(offload)]
+
+    def _speech_rows(self, layouts: Sequence[RowLayout], device: torch.device) -> SpeechRows:
+        return SpeechRows(
+            slots=tuple(layout.row.slot for layout in layouts),
+            starts=tuple(layout.speech_start for layout in layouts),
+            lengths=tuple(layout.row.speech_entries for layout in layouts),
+            steps=tuple(layout.row.output_entries for layout in layouts),
+            device=device,
+        )
+
+    def _retrieval(self, device: torch.device) -> RetrievalStep | None:
+        """The choices of the rows that an index serves; None without such rows."""
+        served = self._served
         if served and device not in self._retrievals:
-            of = [self._layouts[number] for number in served]
             self._retrievals[device] = RetrievalStep(
                 [layout.row.slot for layout in self._layouts],
                 [layout.reads(None) for layout in self._layouts],
                 served,
-                SpeechRows(
-                    slots=tuple(layout.row.slot for layout in of),
-                    starts=tuple(layout.speech_start for layout in of),
-                    lengths=tuple(layout.row.speech_entries for layout in of),
-                    steps=tuple(layout.row.output_entries for layout in of),
-                    device=device,
-                ),
+                self._speech_rows([self._layouts[number] for number in served], device),
             )
         return self._retrievals.get(device)
 

@@ -25,13 +25,17 @@ class SpeechLlmBackend:
         policy: EvictionPolicy,
         options: SpeechLlmOptions,
         anchors: AnchorRecogniser | None = None,
+        *,
+        offloads: bool = False,
     ) -> None:
         self._family = family
         self._identity = identity
         self._policy = policy
         self._options = options
         self._anchors = anchors
-        self._decoder = SpeechLlmDecoder(family, options.max_audio_s, watch=options.watch)
+        self._decoder = SpeechLlmDecoder(
+            family, options.max_audio_s, watch=options.watch, offloads=offloads
+        )
         check_heads(policy, self.kv_heads)
 
     @property

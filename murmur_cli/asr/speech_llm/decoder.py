@@ -24,6 +24,7 @@ from murmur_cli.asr.speech_llm.layer_caches import (
     bytes_per_entry,
     bytes_read_per_entry,
     indexes_bytes,
+    offloads_bytes,
 )
 from murmur_cli.asr.speech_llm.resampled import resampled
 from murmur_cli.asr.speech_llm.row_layout import RowLayout
@@ -33,6 +34,7 @@ from murmur_cli.engine.model_adapter import EntryBytes, PrefillOutput, StepOutpu
 from murmur_cli.engine.policies.base import OutputBound
 from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.speech_index import SpeechRows
+from murmur_cli.engine.speech_offload import OffloadBytes, Traffic, offload_note
 from murmur_cli.engine.speech_peaks import Heads, StepPeaks
 from murmur_cli.timebase import SAMPLE_RATE_HZ, to_seconds
 from murmur_cli.types import Samples, SampleSource, SampleSpan
@@ -82,6 +84,7 @@ class SpeechLlmDecoder:
         max_audio_s: longest audio of one request; the arena is planned for it.
         steps_ahead: greedy steps that run without the host between them; None chooses by the
             device. On a CPU they would compute rows that nobody has asked for.
+        offloads: under a policy with an index, speech lies in host memory.
         watch: whether it is recorded where heads look that follow the audio, for times of words;
             None: only where no steps run ahead, whose graphs it would make larger.
     """
@@ -93,6 +96,7 @@ class SpeechLlmDecoder:
         *,
         steps_ahead: int | None = None,
         watch: bool | None = False,
+        offloads: bool = False,
     ) -> None:
         register_arena_attention()
         family.text_model.set_attn_implementation(ARENA_ATTENTION)
@@ -110,6 +114,7 @@ class SpeechLlmDecoder:
         self._speech: dict[int, torch.Tensor] = {}
         by_device = STEPS_AHEAD if self._device.type == "cuda" else 1
         self._steps_ahead = by_device if steps_ahead is None else steps_ahead
+        self._offloads = offloads
         self._greedy: DeviceSteps | None = None
         self._watch: HeadWatch | None = None
         if watch or (watch is None and self._steps_ahead == 1):
@@ -152,12 +157,19 @@ class SpeechLlmDecoder:
     def planned_bytes(
         self, slots: int, own_entries: int, retrieval: RetrievalRule | None = None
     ) -> int:
-        """Bytes of all arenas, of the speech embeddings kept until a row is done, of indexes."""
+        """Bytes of all arenas, of the speech embeddings kept until a row is done, of indexes; of
+        offloaded speech what is on the device."""
         entries = self._max_speech + own_entries
         kept = self._max_speech * self._width * self._dtype.itemsize
         arenas = slots * (entries * bytes_per_entry(self._layers, self._dtype) + kept)
         if retrieval is None:
             return arenas
+        if self._offloads:
+            speech = offloads_bytes(self._layers, slots, self._dtype, retrieval, self._max_speech)
+            away = slots * self._max_speech * self._indexed_entry_bytes
+            # Without a device of their own the arenas lie in host memory, too.
+            host = speech.host if self._device.type == "cpu" else 0
+            return arenas - away + speech.device + host
         return arenas + indexes_bytes(
             self._layers, slots, entries, self._dtype, retrieval, self._max_speech
         )
@@ -190,6 +202,7 @@ class SpeechLlmDecoder:
             self._family.layer_devices,
             retrieval,
             self._max_speech,
+            offloads=self._offloads,
         )
         # Attention that is to be recorded is looked at by the host after each step.
         on_one_device = set(self._family.layer_devices) == {self._device}
@@ -198,6 +211,27 @@ class SpeechLlmDecoder:
                 *(self._family, self._caches, self._device, bound, self._steps_ahead),
                 watch=self._watch,
             )
+
+    @property
+    def offload_bytes(self) -> OffloadBytes:
+        """Of the speech on the device and on the host, while it is offloaded."""
+        offloads = self._opened.offloads
+        return sum((offload.bytes for offload in offloads), start=OffloadBytes(0, 0))
+
+    @property
+    def offload_note(self) -> tuple[str, ...]:
+        """What offloading came to so far, in a line, if there is any."""
+        return offload_note(self.offload_bytes, self.offload_traffic)
+
+    @property
+    def offload_traffic(self) -> Traffic:
+        """Of the speech so far, while it is offloaded."""
+        return sum((offload.traffic for offload in self._opened.offloads), start=Traffic())
+
+    @property
+    def _indexed_entry_bytes(self) -> int:
+        """Bytes of one entry over all layers whose speech an index chooses from."""
+        return bytes_per_entry([kind for kind in self._layers if not kind.slides], self._dtype)
 
     @property
     def greedy_steps(self) -> DeviceSteps | None:

@@ -17,6 +17,7 @@ from murmur_cli.engine.arena import ArenaShape, KvArena
 from murmur_cli.engine.indexes.registry import index_bytes, speech_index
 from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.speech_index import SpeechIndex, SpeechRows
+from murmur_cli.engine.speech_offload import OffloadBytes, SpeechOffload, offload_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class LayerPlace:
     index: int
     speech: SpeechIndex | None = None
     """The arena's, under a retrieval policy; none for layers that slide."""
+    offload: SpeechOffload | None = None
+    """Where the arena's speech is, if it is on the host; `speech` is its index then."""
 
     @property
     def keys(self) -> torch.Tensor:
@@ -54,6 +57,18 @@ class LayerPlace:
 
 class LayerCaches:
     """The arenas, allocated at once, and the place of each layer.
+
+    Args:
+        kinds: of the layers.
+        slots: of every arena.
+        capacity: entries of a slot, with the longest speech among them.
+        dtype: of keys and values.
+        devices: of the layers.
+        retrieval: rule that chooses speech for layers that do not slide.
+        max_speech: entries of the longest speech.
+        offloads: the speech of layers with an index lies on the host; their slots have room for
+            what is chosen, after all other entries.
+
     Raises:
         MemoryError, RuntimeError: what the allocator raises.
     """
@@ -67,9 +82,11 @@ class LayerCaches:
         devices: Sequence[torch.device],
         retrieval: RetrievalRule | None = None,
         max_speech: int = 0,
+        *,
+        offloads: bool = False,
     ) -> None:
         self.slots = slots
-        self._indexes: list[tuple[SpeechIndex, torch.device]] = []
+        self._indexes: list[tuple[SpeechIndex, SpeechOffload | None, torch.device]] = []
         self.capacity = capacity
         members: dict[tuple[int, int, bool, torch.device], list[int]] = {}
         for layer, (kind, device) in enumerate(zip(kinds, devices, strict=True)):
@@ -78,14 +95,21 @@ class LayerCaches:
                 members.setdefault(key, []).append(layer)
         self._places: dict[int, LayerPlace] = {}
         for (kv_heads, head_dim, slides, device), layers in members.items():
-            shape = ArenaShape(len(layers), slots, kv_heads, capacity, head_dim, dtype, device)
-            arena = KvArena(shape)
-            speech = None
-            if retrieval is not None and not slides:
-                speech = speech_index(retrieval.of_layers(layers), arena, max_speech)
-                self._indexes.append((speech, device))
+            rule = None if retrieval is None or slides else retrieval.of_layers(layers)
+            room, own = capacity, capacity - max_speech
+            if rule is not None and offloads:
+                room = own + rule.most_read(max_speech)
+            arena = KvArena(ArenaShape(len(layers), slots, kv_heads, room, head_dim, dtype, device))
+            speech, offload = None, None
+            if rule is not None and offloads:
+                offload = SpeechOffload(arena, rule, max_speech, own)
+                speech = offload.index
+            elif rule is not None:
+                speech = speech_index(rule, arena, max_speech)
+            if speech is not None:
+                self._indexes.append((speech, offload, device))
             for index, layer in enumerate(layers):
-                self._places[layer] = LayerPlace(arena, index, speech)
+                self._places[layer] = LayerPlace(arena, index, speech, offload)
         for layer, kind in enumerate(kinds):
             if kind.producer is not None:
                 assert kinds[kind.producer].producer is None, kind
@@ -93,19 +117,29 @@ class LayerCaches:
 
     def begin(self, rows: SpeechRows) -> None:
         """A prompt is about to be read into these slots."""
-        for index, device in self._indexes:
-            index.begin(replace(rows, device=device))
+        for index, offload, device in self._indexes:
+            index.begin(_there(rows, offload, device))
 
     def settle(self, rows: SpeechRows) -> None:
         """The prompt with its speech has been read: index it."""
-        for index, device in self._indexes:
-            there = replace(rows, device=device)
+        for index, offload, device in self._indexes:
+            there = _there(rows, offload, device)
             index.build(there)
             index.settle(there)
 
     def of(self, layer: int) -> LayerPlace:
         """The place of a layer's entries."""
         return self._places[layer]
+
+    @property
+    def offloads(self) -> tuple[SpeechOffload, ...]:
+        """Of all arenas whose speech is on the host."""
+        return tuple(offload for _, offload, _ in self._indexes if offload is not None)
+
+
+def _there(rows: SpeechRows, offload: SpeechOffload | None, device: torch.device) -> SpeechRows:
+    """The rows as an index knows them."""
+    return replace(rows, device=device) if offload is None else offload.host_rows(rows)
 
 
 def indexes_bytes(
@@ -117,10 +151,7 @@ def indexes_bytes(
     max_speech: int,
 ) -> int:
     """Bytes of the state of all indexes of so many slots."""
-    members: dict[tuple[int, int], list[int]] = {}
-    for layer, kind in enumerate(kinds):
-        if kind.producer is None and not kind.slides:
-            members.setdefault((kind.kv_heads, kind.head_dim), []).append(layer)
+    members = _indexed(kinds)
     device = torch.device("meta")
     return sum(
         index_bytes(
@@ -130,6 +161,35 @@ def indexes_bytes(
         )
         for (kv_heads, head_dim), layers in members.items()
     )
+
+
+def offloads_bytes(
+    kinds: Sequence[LayerKind],
+    slots: int,
+    dtype: torch.dtype,
+    retrieval: RetrievalRule,
+    max_speech: int,
+) -> OffloadBytes:
+    """What the speech of layers with an index takes, of so many slots, if it is offloaded."""
+    device = torch.device("meta")
+    found = [
+        offload_bytes(
+            retrieval.of_layers(layers),
+            ArenaShape(len(layers), slots, kv_heads, 0, head_dim, dtype, device),
+            max_speech,
+        )
+        for (kv_heads, head_dim), layers in _indexed(kinds).items()
+    ]
+    return sum(found, start=OffloadBytes(0, 0))
+
+
+def _indexed(kinds: Sequence[LayerKind]) -> dict[tuple[int, int], list[int]]:
+    """(KV heads, head size) → layers of that kind whose speech an index chooses from."""
+    members: dict[tuple[int, int], list[int]] = {}
+    for layer, kind in enumerate(kinds):
+        if kind.producer is None and not kind.slides:
+            members.setdefault((kind.kv_heads, kind.head_dim), []).append(layer)
+    return members
 
 
 def bytes_per_entry(kinds: Sequence[LayerKind], dtype: torch.dtype) -> int:

@@ -10,12 +10,12 @@ layers that see a sliding window only.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from murmur_cli.engine.arena import OutputRing
 from murmur_cli.engine.model_adapter import StepRow
 from murmur_cli.engine.policies.base import OutputBound
-from murmur_cli.engine.regions import Range, merge_ranges
+from murmur_cli.engine.regions import Range, Selection, merge_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,18 @@ class RowLayout:
     def place(self) -> int:
         """Slot entry that the newest output token is written to."""
         return self._ring.place(self.row.output_entries - 1)
+
+    @property
+    def without_speech(self) -> RowLayout:
+        """The row in a slot that does not hold its speech; for entries of the slot alone."""
+        selection = Selection((), self.row.selection.output)
+        return RowLayout(replace(self.row, speech_entries=0, selection=selection), self.bound)
+
+    @property
+    def around_speech(self) -> tuple[Range, ...]:
+        """What `without_speech` reads, where it lies in a slot that holds the speech."""
+        selection = Selection((), self.row.selection.output)
+        return RowLayout(replace(self.row, selection=selection), self.bound).reads(None)
 
     def reads(self, window: int | None) -> tuple[Range, ...]:
         """Slot entries that a layer reads, ascending and disjoint.

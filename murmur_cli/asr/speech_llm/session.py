@@ -65,6 +65,7 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
         progress: ProgressHook,
         anchors: AnchorRecogniser | None = None,
     ) -> None:
+        self._decoder = decoder
         self._family = family
         self._anchors = anchors
         self._model = model
@@ -131,7 +132,7 @@ class SpeechLlmSession(EngineSession[ChunkTask]):
             tuple(self._transcript(chunk, of_chunk[chunk.index]) for chunk in opened.job.chunks),
             most_frequent(languages) if languages else self._ask.language,
             opened.wall_s,
-            (*opened.notes, *self._grouping(opened.tasks)),
+            (*opened.notes, *self._grouping(opened.tasks), *self._decoder.offload_note),
         )
 
     def _grouping(self, tasks: Sequence[ChunkTask]) -> tuple[str, ...]:

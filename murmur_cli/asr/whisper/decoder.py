@@ -33,6 +33,7 @@ from murmur_cli.engine.speech_offload import (
     SpeechOffload,
     Traffic,
     offload_bytes,
+    offload_note,
 )
 from murmur_cli.types import Samples, SampleSource, SampleSpan
 
@@ -244,6 +245,11 @@ class WhisperDecoder:
         return OffloadBytes(0, 0) if self._offload is None else self._offload.bytes
 
     @property
+    def offload_note(self) -> tuple[str, ...]:
+        """What offloading came to so far, in a line, if there is any."""
+        return offload_note(self.offload_bytes, self.offload_traffic)
+
+    @property
     def offload_traffic(self) -> Traffic:
         """Of the speech so far, while it is offloaded."""
         return Traffic() if self._offload is None else self._offload.traffic
@@ -397,7 +403,8 @@ class WhisperDecoder:
             of_step = self._index_rows(slots, *(row.output_entries for row in rows))
             nothing: list[tuple[Range, ...]] = [()] * len(rows)
             return OffloadedStep(
-                self._offload, of_step, nothing, nothing, range(len(rows)), self._device
+                *(self._offload, of_step, nothing, nothing, range(len(rows)), self._device),
+                capacity=self.speech_entries,
             )
         served = self._speech_rows(slots, *(row.output_entries for row in rows))
         nothing_else: list[tuple[()]] = [()] * len(rows)

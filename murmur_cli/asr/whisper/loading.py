@@ -37,6 +37,7 @@ def load_whisper(
     evict_options: dict[str, str],
     options: WhisperOptions,
     precision: Precision = Precision.EXACT,
+    kv_offload: bool = False,
 ) -> WhisperBackend:
     """Load a Whisper model of transformers from a local folder.
 
@@ -62,11 +63,16 @@ def load_whisper(
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"model folder {folder}: cannot load as Whisper: {line}") from None
     model = model.eval().to(device)
-    decoder = _tuned_for_cpu(model, tokens, precision) if on_cpu else WhisperDecoder(model, tokens)
+    if on_cpu:
+        decoder = _tuned_for_cpu(model, tokens, precision, kv_offload)
+    else:
+        decoder = WhisperDecoder(model, tokens, offloads=kv_offload)
     return WhisperBackend(decoder, tokens, identity, policy, options)
 
 
-def _tuned_for_cpu(model: Any, tokens: WhisperTokens, precision: Precision) -> WhisperDecoder:
+def _tuned_for_cpu(
+    model: Any, tokens: WhisperTokens, precision: Precision, kv_offload: bool
+) -> WhisperDecoder:
     """Replace, in place, what a CPU computes faster in another form within the precision."""
     encoder = model.model.encoder
     arithmetic = choose_arithmetic(precision, encoder.layers[0].fc1)
@@ -83,6 +89,7 @@ def _tuned_for_cpu(model: Any, tokens: WhisperTokens, precision: Precision) -> W
         tokens,
         speech_dtype=_speech_dtype(model.config, precision),
         encoder_arithmetic=arithmetic,
+        offloads=kv_offload,
     )
 
 

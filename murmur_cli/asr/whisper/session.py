@@ -119,7 +119,7 @@ class WhisperSession(EngineSession[WindowTask]):
             ),
             most_frequent(languages) if languages else self._options.language,
             opened.wall_s,
-            tuple(opened.notes),
+            (*opened.notes, *self._decoder.offload_note),
         )
 
     def _prompt(self, language: str | None) -> tuple[int, ...]:
