@@ -10,7 +10,7 @@ from transformers.utils import logging as transformers_logging
 from murmur_cli.asr.speech_llm.anchor_loading import load_anchor_recogniser
 from murmur_cli.asr.speech_llm.backend import SpeechLlmBackend
 from murmur_cli.asr.speech_llm.families.registry import family_of
-from murmur_cli.asr.speech_llm.family import Ask, PromptTokens
+from murmur_cli.asr.speech_llm.family import Ask, PromptTokens, SpeechLlm
 from murmur_cli.asr.speech_llm.session import SpeechLlmOptions
 from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.engine.policies.voxzip import VoxZip
@@ -50,6 +50,7 @@ def load_speech_llm(
     transformers_logging.disable_progress_bar()
     try:
         family = family_type.load(folder, dtype=dtype, device_map=device)
+        _check_model(family)
         # A folder without its chat template loads, but nothing can be asked.
         prompt = family.prompt(Ask(1.0, options.language, options.task, options.context))
     except MurmurError:
@@ -68,6 +69,20 @@ def load_speech_llm(
     backend = SpeechLlmBackend(family, identity, policy, options, anchors, offloads=kv_offload)
     _check_positions(backend, prompt, options)
     return backend
+
+
+def _check_model(family: SpeechLlm) -> None:
+    """What a library loads without a word, and nothing can be decoded with.
+
+    Raises:
+        ValueError: there are no layers, or tokens of audio that are not in the vocabulary.
+    """
+    if not family.text_model.layers:
+        raise ValueError("its text model has no layers")
+    size = int(family.text_config.vocab_size)
+    for token in family.forbidden_tokens:
+        if not isinstance(token, int) or not 0 <= token < size:
+            raise ValueError(f"its token of audio {token} is none of {size} tokens")
 
 
 def _check_positions(

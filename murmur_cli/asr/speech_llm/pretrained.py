@@ -52,8 +52,8 @@ def pretrained(
     if mismatched:
         name, in_file, described = mismatched[0]
         raise ValueError(
-            f"{len(mismatched)} weights are of another shape than config.json says, such as {name}: "
-            f"{tuple(in_file)} in the file, {tuple(described)} described"
+            f"{len(mismatched)} weights are of another shape than config.json says, such as "
+            f"{name}: {tuple(in_file)} in the file, {tuple(described)} described"
         )
     missing = sorted(report["missing_keys"])
     if missing:

@@ -135,6 +135,28 @@ def test_folder_when_damaged_then_one_plain_line(
     assert len(message) < len(str(folder)) * 2 + 250
 
 
+def test_model_when_nothing_can_be_decoded_with_it_then_one_plain_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VibeVoice, "forbidden_tokens", (None,))
+        with pytest.raises(ModelError, match="its token of audio None is none of"):
+            load(folder)
+        patch.setattr(VibeVoice, "forbidden_tokens", (-5,))
+        with pytest.raises(ModelError, match="its token of audio -5 is none of"):
+            load(folder)
+    whole = VibeVoice.load.__func__  # type: ignore[attr-defined]
+
+    def without_layers(cls: type[VibeVoice], path: Path, **options: Any) -> VibeVoice:
+        family: VibeVoice = whole(cls, path, **options)
+        family.text_model.layers = torch.nn.ModuleList()
+        return family
+
+    monkeypatch.setattr(VibeVoice, "load", classmethod(without_layers))
+    with pytest.raises(ModelError, match="its text model has no layers"):
+        load(folder)
+
+
 def test_positions_when_too_few_for_the_chunk_then_usage_error(folder: Path) -> None:
     with_text(max_position_embeddings=40)(folder / "config.json")
     with pytest.raises(UsageError, match="--chunk 4: 31 speech entries and the prompt are more"):
