@@ -5,6 +5,7 @@
     coverage      mass of the attention that a policy covers
     steps         CPU time of a step
     statistics    shape of the attention itself
+    frontier      sizes of C³'s nodes while a window is decoded (Whisper)
     drift         a window that a weak policy gets more wrong than it is long (Whisper)
 
 Each run is a line of results.jsonl; what is there is not run again. `python -m policies.report`
@@ -30,6 +31,7 @@ from murmur_cli.types import KvUsage
 from policies.attention_statistics import statistics
 from policies.coverage import Asked, asked_alike, coverage
 from policies.drift import drift, worst
+from policies.frontier import frontier
 from policies.grid import FULL, VARIANTS, grid, policy_of
 from policies.nano_subject import NanoSubject
 from policies.run_lines import Line, RunLines
@@ -40,7 +42,7 @@ from policies.whisper_subject import WhisperSubject
 
 RESULTS = Path(__file__).parent / "results" / "results.jsonl"
 STATES = Path("build/policies/states")
-PARTS = ("answers", "coverage", "statistics", "drift", "transcripts", "steps")
+PARTS = ("answers", "coverage", "statistics", "frontier", "drift", "transcripts", "steps")
 NOTHING = "none"
 COVERED_STEPS = {"nano": 256}
 """Steps of the coverage; of others 64, which nearly every window of meetings has."""
@@ -129,8 +131,10 @@ def measure(
         if part == "statistics":
             whole = {"part": part}
             measured.once(whole, lambda: statistics(subject, measured.watched), part)
-        if part == "drift":
-            _measure_drift(measured)
+        if part == "frontier" and isinstance(subject, WhisperSubject):
+            _measure_frontier(measured, subject)
+        if part == "drift" and isinstance(subject, WhisperSubject):
+            _measure_drift(measured, subject)
         for label, budget, setting in rows:
             run = _run_of(measured, part, setting)
             if run is not None:
@@ -148,11 +152,22 @@ def _about(part: str, label: str, budget: int, setting: PolicySetting) -> dict[s
     }
 
 
-def _measure_drift(measured: Measured) -> None:
+def _measure_frontier(measured: Measured, subject: WhisperSubject) -> None:
+    """On the longest answer of those recordings that full attention does not fail on."""
+    rates = measured.full["rates"]
+    lengths = [
+        (len(tokens), request.key.rsplit(" window ", 1)[0])
+        for tokens, request in zip(measured.full["tokens"], subject.requests, strict=True)
+    ]
+    recording = max(one for one in lengths if rates[one[1]] <= 100)[1]
+    about = {"part": "frontier", "recording": recording}
+    measured.once(about, lambda: frontier(subject, measured.full, recording), "frontier")
+
+
+def _measure_drift(measured: Measured, subject: WhisperSubject) -> None:
     """The worst of the answers that are there."""
-    subject = measured.subject
     found = worst(measured.runs, subject.name)
-    if found is None or not isinstance(subject, WhisperSubject):
+    if found is None:
         return
     line, recording = found
     about = {**line["about"], "part": "drift", "recording": recording}

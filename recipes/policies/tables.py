@@ -12,6 +12,7 @@ from policies.run_lines import Line, RunLines
 
 NOT_RUN = "–"
 WRONG = {"nano": "wrong tokens"}
+SIZES = ("nodes", "in_largest", "largest", "small")
 NEEDLE_BUDGETS = (16, 32, 64, 128)
 
 Cell = Callable[[Line], str]
@@ -46,6 +47,8 @@ def _of_model(runs: RunLines, model: str) -> list[str]:
     )
     for line in runs.of_model(model, "statistics"):
         parts += attention_tables(line["found"])
+    for line in runs.of_model(model, "frontier")[-1:]:
+        parts += _frontier(line["found"])
     for line in runs.of_model(model, "drift")[-1:]:
         parts += _drift(line["found"])
     return parts
@@ -139,6 +142,16 @@ def attention_tables(found: dict[str, Any]) -> list[str]:
         ("heads averaged", found["layer_share_99"]),
     ):
         rows.append(f"| {title} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |")
+    return [*rows, ""]
+
+
+def _frontier(found: dict[str, Any]) -> list[str]:
+    rows = [f"### Active nodes of c3 at 256 while {found['recording']} is decoded\n"]
+    rows += ["| step | nodes | entries in the ten largest | largest | nodes of 4 or fewer |"]
+    rows += ["|---|---|---|---|---|"]
+    for look in found["looks"]:
+        cells = (look["step"], *(round(look[name]) for name in SIZES))
+        rows.append("| " + " | ".join(map(str, cells)) + " |")
     return [*rows, ""]
 
 

@@ -27,6 +27,7 @@ from murmur_cli.engine.attention import attention_path
 from murmur_cli.engine.model_adapter import TokenRule
 from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.request import Finished, Request
+from murmur_cli.engine.speech_index import SpeechIndex
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import choose_model, prepare
 from murmur_cli.timebase import SAMPLE_RATE_HZ
@@ -77,6 +78,11 @@ class EncodedOnce(WhisperDecoder):
         speech_dtype = torch.float16 if path == "compiled" else torch.float32
         super().__init__(model, tokens, speech_dtype=speech_dtype)
         self._states = states
+
+    @property
+    def index(self) -> SpeechIndex | None:
+        """Of the policy that is decoding, if it has one."""
+        return self._index
 
     def prepare(self, source: WindowSource) -> PreparedWindow:
         """The states of a window."""

@@ -10,6 +10,7 @@ import torch
 
 from murmur_cli.errors import UsageError
 from murmur_cli.sweeps.grid import PolicySetting
+from policies.frontier import frontier
 from policies.grid import FULL, policy_of
 from policies.subject import greedy
 from policies.transcripts import transcripts
@@ -73,6 +74,19 @@ def test_session_when_the_policy_covers_everything_then_nothing_changes(
     found = transcripts(subject, policy_of(whole, subject.rates), full["texts"])
     assert found["changed"] == 0
     assert found["errors"] == full["errors"]
+
+
+def test_frontier_when_decoded_then_nodes_share_out_all_entries(subject: WhisperSubject) -> None:
+    done = greedy(subject, policy_of(FULL, subject.rates)).done
+    tokens = [list(one.tokens) for one in done]
+    small = PolicySetting("c3", (("budget", "20"),))
+    found = frontier(subject, {"tokens": tokens}, "talk", small)
+    assert [look["step"] for look in found["looks"]][:2] == [1, 10]
+    for look in found["looks"]:
+        # Of the tiny model's 100 entries seven nodes are made, of 16 each on average.
+        assert look["nodes"] == 7
+        assert look["in_largest"] == 100
+        assert look["largest"] >= 16
 
 
 def test_states_when_on_disk_then_not_encoded_again(tmp_path: Path) -> None:
