@@ -21,6 +21,7 @@ def test_record_when_made_then_it_holds_what_shapes_the_result() -> None:
         "evict": "speech",
         "evict_options": {"window": "9"},
         "kv_budget": None,
+        "kv_offload": False,
         "batch_size": 16,
         "language": None,
         "task": "transcribe",
