@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from murmur_cli.errors import UsageError
@@ -23,10 +24,10 @@ def parse_renames(values: Sequence[str], labels: Sequence[str]) -> dict[str, str
         cuts = [at for at, char in enumerate(value) if char == "="]
         if not cuts:
             raise UsageError(f"{shown}: write OLD=NEW")
-        cut = next((at for at in cuts if value[:at].strip() in labels), None)
-        if cut is None:
+        found = ((at, _label(value[:at], labels)) for at in cuts)
+        cut, old = next(((at, label) for at, label in found if label is not None), (0, ""))
+        if not cut:
             raise UsageError(f"{shown}: no such speaker; there are {_listed(labels)}")
-        old = value[:cut].strip()
         if old in renames:
             raise UsageError(f"{shown}: {old} is renamed twice")
         renames[old] = clean_name(value[cut + 1 :], shown)
@@ -140,7 +141,7 @@ def _labels_in(value: str, labels: Sequence[str]) -> list[str]:
     """The labels of a list with commas, the longest that fits at each place."""
     parts, found = value.split(","), []
     while parts:
-        taken, label = _first_label(parts, lambda text: text in labels)
+        taken, label = _first_label(parts, labels)
         if not taken:
             raise UsageError(
                 f"--merge {value}: no speaker {parts[0].strip() or 'without a name'}; there are"
@@ -151,12 +152,18 @@ def _labels_in(value: str, labels: Sequence[str]) -> list[str]:
     return found
 
 
-def _first_label(parts: Sequence[str], is_label: Callable[[str], bool]) -> tuple[int, str]:
+def _first_label(parts: Sequence[str], labels: Sequence[str]) -> tuple[int, str]:
     for count in range(len(parts), 0, -1):
-        label = ",".join(parts[:count]).strip()
-        if is_label(label):
+        label = _label(",".join(parts[:count]), labels)
+        if label is not None:
             return count, label
     return 0, ""
+
+
+def _label(text: str, labels: Sequence[str]) -> str | None:
+    """The label that is meant, in whatever form of Unicode it was typed."""
+    wanted = unicodedata.normalize("NFC", text.strip())
+    return next((label for label in labels if unicodedata.normalize("NFC", label) == wanted), None)
 
 
 def _listed(labels: Sequence[str]) -> str:

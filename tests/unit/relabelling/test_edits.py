@@ -56,6 +56,13 @@ def test_renames_when_parsed_then_parted_after_a_known_label(
     assert parse_renames([value], LABELS) == expected
 
 
+def test_labels_when_typed_in_decomposed_unicode_then_found() -> None:
+    """As some systems hand over what is typed: e and a mark for ë."""
+    labels = ["Zo\u00eb", "Ben"]
+    assert parse_renames(["Zoe\u0308=Eve"], labels) == {"Zo\u00eb": "Eve"}
+    assert parse_merges(["Ben,Zoe\u0308"], labels) == {"Zo\u00eb": "Ben"}
+
+
 def test_renames_when_two_swap_then_allowed() -> None:
     values = ["SPEAKER_00=SPEAKER_01", "SPEAKER_01=SPEAKER_00"]
     assert parse_renames(values, LABELS) == {
