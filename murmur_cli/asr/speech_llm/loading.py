@@ -75,7 +75,9 @@ def _check_model(family: SpeechLlm) -> None:
     """What a library loads without a word, and nothing can be decoded with.
 
     Raises:
-        ValueError: there are no layers, or tokens of audio that are not in the vocabulary.
+        ValueError: there are no layers, tokens of audio that are not in the vocabulary, or no
+            token to end with; the encoder makes other entries than its configuration says.
+        RuntimeError: the encoder does not take the features.
     """
     if not family.text_model.layers:
         raise ValueError("its text model has no layers")
@@ -83,6 +85,15 @@ def _check_model(family: SpeechLlm) -> None:
     for token in family.forbidden_tokens:
         if not isinstance(token, int) or not 0 <= token < size:
             raise ValueError(f"its token of audio {token} is none of {size} tokens")
+    if not any(isinstance(token, int) and 0 <= token < size for token in family.end_tokens):
+        raise ValueError("it has no token that ends an answer")
+    second = torch.zeros(family.traits.sample_rate_hz)
+    with torch.inference_mode():
+        encoded = family.encode(family.features(second))
+    width = family.model.get_input_embeddings().weight.shape[1]
+    expected = (family.speech_entries(len(second)), width)
+    if tuple(encoded.shape) != expected:
+        raise ValueError(f"a second of audio is {tuple(encoded.shape)}, where {expected} is due")
 
 
 def _check_positions(

@@ -145,6 +145,17 @@ def test_model_when_nothing_can_be_decoded_with_it_then_one_plain_line(
         patch.setattr(VibeVoice, "forbidden_tokens", (-5,))
         with pytest.raises(ModelError, match="its token of audio -5 is none of"):
             load(folder)
+        patch.setattr(VibeVoice, "forbidden_tokens", ())
+        patch.setattr(VibeVoice, "end_tokens", frozenset({"x", 999_999}))
+        with pytest.raises(ModelError, match="it has no token that ends an answer"):
+            load(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VibeVoice, "encode", lambda self, features: torch.zeros(9, 7))
+        with pytest.raises(ModelError, match=r"a second of audio is \(9, 7\), where \(8, 32\) is"):
+            load(folder)
+        patch.setattr(VibeVoice, "encode", lambda self, features: torch.zeros(2) @ torch.zeros(3))
+        with pytest.raises(ModelError, match="cannot load as VibeVoice-ASR: "):
+            load(folder)
     whole = VibeVoice.load.__func__  # type: ignore[attr-defined]
 
     def without_layers(cls: type[VibeVoice], path: Path, **options: Any) -> VibeVoice:
