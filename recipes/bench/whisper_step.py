@@ -35,6 +35,7 @@ from murmur_cli.engine.policies.registry import build_policy
 from murmur_cli.engine.policies.retrieval import retrieval_of
 from murmur_cli.engine.regions import Selection
 from murmur_cli.models.embedded_whisper import embedded_whisper
+from murmur_cli.types import Samples
 
 WINDOW_SAMPLES = 30 * 16_000
 
@@ -159,7 +160,7 @@ def measure(
     ]
 
 
-def windows(recording: Path, count: int) -> list[torch.Tensor]:
+def windows(recording: Path, count: int) -> list[Samples]:
     """The first windows of 30 s, as samples.
 
     Raises:
@@ -170,7 +171,7 @@ def windows(recording: Path, count: int) -> list[torch.Tensor]:
     samples, rate = soundfile.read(recording, dtype="float32", frames=count * WINDOW_SAMPLES)
     if rate != 16_000 or samples.ndim != 1 or len(samples) < count * WINDOW_SAMPLES:
         raise SystemExit(f"{recording}: want {count * 30} s of one channel at 16 kHz; convert it")
-    return [part.numpy() for part in torch.from_numpy(samples).view(count, WINDOW_SAMPLES)]
+    return list(samples.reshape(count, WINDOW_SAMPLES))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
