@@ -10,7 +10,7 @@ import typer
 
 from murmur_cli.commands.console import print_data, stderr_console, stdout_console
 from murmur_cli.commands.recipe_option import RecipeOption
-from murmur_cli.commands.score_table import print_scoreboard, shown
+from murmur_cli.commands.score_table import MOST_TOLD, print_scoreboard, print_unused, shown
 from murmur_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ EXIT_CODES_HELP = (
 WORDS, SPEAKERS, INPUT, OUTPUT = "Words", "Speakers", "Input", "Output"
 REPORTS = ("table", "json", "csv")
 ERROR_PAGES = (".html", ".txt")
-MOST_UNUSED_TOLD = 3
 
 
 def score_command(
@@ -189,11 +188,7 @@ def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:
     for session in board.sessions:
         if (remark := _remark(session)) is not None:
             console.print(f"{shown(session.session_id)}: {remark}")
-    unused = (*references.unused, *hypotheses.unused)
-    for line in unused[:MOST_UNUSED_TOLD]:
-        console.print(f"not used: {line}")
-    if len(unused) > MOST_UNUSED_TOLD:
-        console.print(f"not used: {len(unused) - MOST_UNUSED_TOLD} more for the same reason")
+    print_unused(console, (*references.unused, *hypotheses.unused))
     for name in board.without_reference:
         console.print(f"{shown(name)}: no reference, not scored")
 
@@ -202,8 +197,8 @@ def _tell_whole(board: Scoreboard, stretches: Mapping[str, object]) -> None:
     """Say which sessions a UEM does not know, if there is one: a slip in an id looks like that."""
     unknown = [one.session_id for one in board.sessions if one.session_id not in stretches]
     if stretches and unknown:
-        names = ", ".join(map(shown, unknown[:MOST_UNUSED_TOLD]))
-        rest = len(unknown) - MOST_UNUSED_TOLD
+        names = ", ".join(map(shown, unknown[:MOST_TOLD]))
+        rest = len(unknown) - MOST_TOLD
         more = f" and {rest} more" if rest > 0 else ""
         stderr_console().print(f"not in the UEM, scored whole: {names}{more}")
 

@@ -24,6 +24,8 @@ NAMES = {
     "jer": "JER",
 }
 NOT_THERE = "-"
+MOST_TOLD = 3
+"""Lines or names of one kind in a note."""
 
 
 def print_scoreboard(console: Console, board: Scoreboard, *, with_speakers: bool) -> None:
@@ -38,6 +40,14 @@ def print_scoreboard(console: Console, board: Scoreboard, *, with_speakers: bool
     console.print()
     for line in _how(board):
         console.print(line)
+
+
+def print_unused(console: Console, lines: Sequence[str]) -> None:
+    """Say which files were left for another of the same session."""
+    for line in lines[:MOST_TOLD]:
+        console.print(f"not used: {line}")
+    if len(lines) > MOST_TOLD:
+        console.print(f"not used: {len(lines) - MOST_TOLD} more for the same reason")
 
 
 def shown(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from murmur_cli.commands.console import print_data, stderr_console, stdout_console
+from murmur_cli.commands.score_table import print_unused
 from murmur_cli.commands.sweep_call import SweepCall
 from murmur_cli.commands.table import print_table
 from murmur_cli.errors import ExitCode, UsageError
@@ -74,6 +75,7 @@ def _accuracy(call: SweepCall) -> Accuracy:
         # The folder of the sweep may lie among them.
         own = call.output / TRANSCRIPTS
         side = read_references(references, call.ref_pattern, apart=[own])
+        print_unused(stderr_console(), side.unused)
     return Accuracy(side, normalizer, settings, read_stretches(call.uem, references))
 
 

@@ -38,6 +38,13 @@ class Accuracy:
         self._stretches = stretches
         self._scored: dict[Path, Mapping[str, Counts]] = {}
 
+    @property
+    def region(self) -> str | None:
+        """What is scored of the recordings; None without references."""
+        if self._references is None:
+            return None
+        return "UEM, what it does not know whole" if self._stretches else "whole files"
+
     def counts(self, transcript: Path) -> Mapping[str, Counts]:
         """Errors of a transcript by metric; nothing if no reference is about it."""
         if self._references is None:

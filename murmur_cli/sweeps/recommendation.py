@@ -97,13 +97,19 @@ def _text(
 ) -> str:
     of = f"--chunk {base.size.label}" if by_size else f"--evict {base.policy.name}"
     call = call_of(summary.setting, [one.setting for one in summaries])
-    time = (
-        f"{summary.wall_s:.1f} s" if share is None else f"{100 * share:.0f} % of the time of {of}"
-    )
     if metric == DISAGREEMENT:
-        return f"{call}: {percent:.1f} % of the words differ from {of}, at {time}"
-    name = METRIC_NAMES[metric]
-    return f"{call}: within {points:.1f} points of the best {name} at {time}"
+        near = f"{percent:.1f} % of the words differ from {of},"
+    else:
+        near = f"within {points:.1f} points of the best {METRIC_NAMES[metric]}"
+    if summary.setting == base:
+        return f"{call}: " + (
+            "nothing with nearly the same words is faster"
+            if metric == DISAGREEMENT
+            else f"{near}, nothing as good is faster"
+        )
+    if share is None:
+        return f"{call}: {near} at {summary.wall_s:.1f} s"
+    return f"{call}: {near} at {100 * share:.0f} % of the time of {of}"
 
 
 def call_of(setting: SweepSetting, settings: Sequence[SweepSetting]) -> str:

@@ -141,11 +141,11 @@ def _about(plan: SweepPlan, runs: RunFile, accuracy: Accuracy) -> list[str]:
     ]
     if len(machines) > 1:
         lines.append("runs of more than one machine or commit: their times do not compare")
-    settings = accuracy.settings
-    lines.append(
-        f"words: --norm {accuracy.normalizer.name} ({accuracy.normalizer.description}); "
-        f"tcpWER: collar {settings.collar_s:g} s; DER, JER: collar {settings.der_collar_s:g} s"
-    )
+    lines.append(f"words: --norm {accuracy.normalizer.name} ({accuracy.normalizer.description})")
+    if accuracy.region is not None:
+        settings = accuracy.settings
+        lines[-1] += f"; tcpWER: collar {settings.collar_s:g} s"
+        lines[-1] += f"; DER, JER: collar {settings.der_collar_s:g} s; region: {accuracy.region}"
     if accuracy.unpaired:
         lines.append(f"no reference: {', '.join(sorted(accuracy.unpaired))}")
     return lines

@@ -157,7 +157,8 @@ def table(
     ]
     for line in bench.published:
         figures = [_shown(line.get(name)) for name in metrics]
-        rows.append([str(line["system"]), *figures, _shown(line.get("seconds")), "", ""])
+        seconds = str(line.get("seconds", NOT_THERE))
+        rows.append([str(line["system"]), *figures, seconds, "", ""])
     lines = [f"# {bench.corpus.corpus}", ""]
     lines += ["| " + " | ".join(row) + " |" for row in rows[:1]]
     lines += ["| --- |" + " ---: |" * (len(rows[0]) - 1)]

@@ -99,7 +99,7 @@ def test_sweep_when_called_again_with_more_then_only_that_is_run(
     first = call("sweep-chunks", talk, "--ref", talk.with_suffix(".stm"), "--sizes", "1,60,full")
     assert first.code == ExitCode.OK, first.err
     assert "2 runs to do" in first.err
-    assert "of the best tcpWER at" in first.out.splitlines()[-1]
+    assert "of the best tcpWER" in first.out.splitlines()[-1]
     assert len(lines(folder)) == 2
     for name in ("sweep.json", "sweep.csv", "sweep.html", "curves.png", "stages.svg"):
         assert (folder / name).stat().st_size > 0
@@ -109,7 +109,7 @@ def test_sweep_when_called_again_with_more_then_only_that_is_run(
     (folder / "transcripts" / lines(folder)[0]["run"] / "talk.json").unlink()
     more = call("sweep-chunks", talk, "--sizes", "1,full", "--write-recipe", tmp_path / "r.toml")
     assert "1 runs to do" in more.err
-    assert "words differ from --chunk full" in more.out.splitlines()[-1]
+    assert more.out.splitlines()[-1].startswith("--chunk ")
     assert 'chunk = "' in (tmp_path / "r.toml").read_text("utf-8")
 
 

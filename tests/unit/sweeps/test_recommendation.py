@@ -30,6 +30,26 @@ def test_recommendation_when_a_shorter_chunk_is_nearly_as_good_then_it_is_taken(
     )
 
 
+def test_recommendation_when_it_is_the_measure_then_it_is_not_compared_with_itself() -> None:
+    scored = chunk_sweep({30.0: (200.0, 300), None: (100.0, 245)}).recommendation
+    assert scored is not None
+    assert scored.text == (
+        "--chunk full: within 0.0 points of the best tcpWER, nothing as good is faster"
+    )
+
+
+def test_recommendation_when_only_the_longest_has_its_words_then_nothing_like_it_is_faster() -> (
+    None
+):
+    summaries = [
+        make_summary(make_setting(60.0), 20.0, None, differs=300),
+        make_summary(make_setting(None), 100.0, None, differs=0),
+    ]
+    chosen = recommend(summaries, within=0.5, by_size=True)
+    assert chosen is not None
+    assert chosen.text == "--chunk full: nothing with nearly the same words is faster"
+
+
 def test_recommendation_when_exactly_at_the_limit_then_it_counts() -> None:
     result = chunk_sweep({30.0: (10.0, 250), None: (100.0, 245)})
     assert result.recommendation is not None

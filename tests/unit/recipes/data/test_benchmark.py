@@ -84,7 +84,7 @@ def test_benchmark_when_a_session_fails_then_it_is_counted_and_named(
     wall_s = json.loads((tmp_path / "out" / "own" / "run.json").read_text())["wall_s"]
     assert lines[2] == "| system | WER | tcpWER | seconds | sessions | failed |"
     assert lines[4] == f"| Murmur, this run | 34.58 | 46.10 | {wall_s:.1f} | 2 | 1 |"
-    assert lines[5] == "| single pass | - | 25.68 | 370.70 |  |  |"
+    assert lines[5] == "| single pass | - | 25.68 | 370.7 |  |  |"
     assert "2 sessions, the list has 3." in lines
     assert "Failed, counted as left out: bad." in lines
     assert "single pass: by others" in lines
