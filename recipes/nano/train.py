@@ -1,8 +1,9 @@
 """Trains the nano model on one core: `make nano`.
 
-Each stage takes excerpts of one length and ends when the running error is low enough, or after so
-many steps. Every meeting is new to the model, so the errors on the way are those of held-out data,
-but with the right past. What it takes to go on after a break lies in STATE until the end.
+Each stage takes excerpts of given lengths and ends when the running error is low enough, or after
+so many steps. Every meeting is new to the model, so the errors on the way are those of held-out
+data, but with the right past (or nearly, see `Stage.slips`). What it takes to go on after a break
+lies in STATE until the end.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from murmur_cli.asr.speech_llm.arena_attention import ARENA_ATTENTION, register_arena_attention
 from nano.batch import PROMPT, Batch, make_row
 from nano.family import CHECKPOINT, Nano
-from nano.language import MAX_FRAMES, PAD
+from nano.language import MAX_FRAMES, PAD, WORD_BASE, language
 from nano.model import FrameReader, new_decoder
 from nano.muon import Muon
 from nano.reader_lessons import ROWS as READER_ROWS
@@ -70,33 +72,35 @@ MAX_NORM = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Excerpts of one length.
+    """Excerpts of one length, or of several in random order.
 
     Attributes:
-        frames: of an excerpt.
-        rows: of a batch.
+        shapes: frames of an excerpt, and rows of a batch of these; one is drawn for each step.
         until: running share of wrong tokens at which the stage ends.
         steps: at most.
         rate: learning rate.
         end_rate: what it falls to, evenly, over all steps.
+        slips: share of the words of the past that are replaced by any other. A model that has
+            only seen the right past does not find back after its own first error.
     """
 
-    frames: int
-    rows: int
+    shapes: tuple[tuple[int, int], ...]
     until: float
     steps: int
     rate: float = 2e-3
     end_rate: float = 2e-3
+    slips: float = 0.0
 
 
 STAGES = (
-    Stage(24, 32, 0.10, 600),
-    Stage(48, 24, 0.07, 300),
-    Stage(96, 12, 0.05, 300),
-    Stage(200, 8, 0.04, 300),
-    Stage(450, 4, 0.03, 300),
-    Stage(1000, 2, 0.025, 350),
-    Stage(MAX_FRAMES, 1, 0.0, 700, 2e-3, 2e-5),
+    Stage(((24, 32),), 0.10, 600),
+    Stage(((48, 24),), 0.07, 300),
+    Stage(((96, 12),), 0.05, 300),
+    Stage(((200, 8),), 0.04, 300),
+    Stage(((450, 4),), 0.03, 300),
+    Stage(((1000, 2),), 0.025, 350),
+    Stage(((MAX_FRAMES, 1),), 0.0, 700, 2e-3, 2e-5),
+    Stage(((100, 16), (300, 6), (1000, 2), (MAX_FRAMES, 1)), 0.0, 800, 1.5e-3, 2e-5, slips=0.03),
 )
 
 
@@ -148,15 +152,24 @@ class CausalPass:
         return -mass[start[..., 0] < end[..., 0]].clamp(min=1e-6).log().mean()
 
 
+def with_slips(known: torch.Tensor, share: float, random: np.random.Generator) -> torch.Tensor:
+    """The past (rows, tokens) with this share of its words replaced by any other."""
+    words = len(language().words)
+    slips = torch.from_numpy(random.random(known.shape) < share) & (known >= WORD_BASE)
+    others = torch.from_numpy(random.integers(WORD_BASE, WORD_BASE + words, known.shape))
+    return torch.where(slips, others, known)
+
+
 def output_scores(
-    reader: FrameReader, decoder: Any, batch: Batch
+    reader: FrameReader, decoder: Any, batch: Batch, known: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores (rows, tokens, vocabulary) of the token after each of `outputs` but the last.
+    """Scores (rows, tokens, vocabulary) of the token after each of `known`.
 
     And how far the guided heads stray, the mean over them.
+
+    known: (rows, tokens) the past: `outputs` but the last, perhaps with slips.
     """
     embed = decoder.get_input_embeddings()
-    known = batch.outputs[:, :-1]
     embedded = torch.cat(
         [
             embed(torch.tensor(PROMPT)).expand(len(known), -1, -1),
@@ -200,12 +213,16 @@ class Training:
         self.cpu_s = 0.0
         self.running_error = 1.0
 
-    def learn(self, stage: Stage) -> tuple[float, float, float]:
-        """One step; of the batch, which is new: loss, share of wrong tokens, guided heads' loss."""
-        rows = [make_row(self.seed + row, stage.frames) for row in range(stage.rows)]
-        self.seed += stage.rows
-        batch = Batch.of(rows)
-        scores, straying = output_scores(self.reader, self.decoder, batch)
+    def learn(self, stage: Stage) -> tuple[int, float, float, float]:
+        """One step; frames, and of the batch, which is new: loss, share of wrong tokens, guided
+        heads' loss.
+        """
+        random = np.random.default_rng([self.seed, 3])
+        frames, count = stage.shapes[int(random.integers(len(stage.shapes)))]
+        batch = Batch.of([make_row(self.seed + row, frames) for row in range(count)])
+        self.seed += count
+        known = with_slips(batch.outputs[:, :-1], stage.slips, random)
+        scores, straying = output_scores(self.reader, self.decoder, batch, known)
         answers = batch.outputs[:, 1:]
         loss = nn.functional.cross_entropy(
             scores.flatten(0, 1), answers.flatten(), ignore_index=PAD
@@ -219,7 +236,7 @@ class Training:
             optimizer.step()
             optimizer.zero_grad()
         wrong = (scores.argmax(-1) != answers)[answers != PAD]
-        return loss.item(), wrong.float().mean().item(), straying.item()
+        return frames, loss.item(), wrong.float().mean().item(), straying.item()
 
     def rate(self, stage: Stage) -> float:
         """Learning rate of this step."""
@@ -245,7 +262,7 @@ class Training:
         """One step of the stages; a row for the log after every tenth."""
         stage = STAGES[self.stage]
         begun = time.process_time()
-        loss, error, straying = self.learn(stage)
+        frames, loss, error, straying = self.learn(stage)
         self.cpu_s += time.process_time() - begun
         weight = 0.1 if self.step else 1.0
         self.running_error += weight * (error - self.running_error)
@@ -253,7 +270,7 @@ class Training:
         if self.step % 10 == 0:
             row = (
                 self.stage,
-                stage.frames,
+                frames,
                 self.step,
                 round(self.cpu_s, 1),
                 round(loss, 4),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from nano.batch import PROMPT
-from nano.train import GUIDED_HEADS, CausalPass
+from nano.language import ANSWER, MAX_FRAMES, PAD, VOCABULARY, VOICE_BASE, WORD_BASE
+from nano.train import GUIDED_HEADS, STAGES, CausalPass, Stage, with_slips
 
 
 def test_straying_when_all_keys_are_alike_then_by_the_share_of_frames() -> None:
@@ -40,3 +42,26 @@ def test_other_layers_are_free() -> None:
     query, keys = torch.zeros(1, 6, 8, 4), torch.zeros(1, 2, 8, 4)
     attention.attend(0, False, query, keys, keys, 0.5, None)
     assert attention.straying == []
+
+
+def test_slips_when_the_share_is_one_then_words_alone_are_replaced_by_words() -> None:
+    known = torch.tensor([[ANSWER, VOICE_BASE, *[WORD_BASE + 7] * 400, PAD]])
+    slipped = with_slips(known, 1.0, np.random.default_rng(0))[0]
+    assert slipped[:2].tolist() == [ANSWER, VOICE_BASE]
+    assert slipped[-1] == PAD
+    words = slipped[2:-1]
+    assert (words >= WORD_BASE).all()
+    assert (words < VOCABULARY).all()
+    # Each of 251 words as likely: 400 draws hold about 200 different ones.
+    assert 150 < len(words.unique()) < 252
+
+
+def test_slips_when_the_share_is_zero_then_the_past_is_as_it_was() -> None:
+    known = torch.tensor([[ANSWER, WORD_BASE, WORD_BASE + 1]])
+    assert with_slips(known, 0.0, np.random.default_rng(0)).equal(known)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stage_then_each_shape_holds_a_chunk_at_most(stage: Stage) -> None:
+    assert all(frames <= MAX_FRAMES and rows > 0 for frames, rows in stage.shapes)
+    assert stage.end_rate <= stage.rate
