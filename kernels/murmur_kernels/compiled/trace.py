@@ -46,6 +46,8 @@ class _Trace(Code):
         build = self.build
         place = build.sub(entry, self._first)
         moved = build.icmp_unsigned("<", place, self._given.number("permuted"))
+        # A row that is nowhere in the state was not reordered.
+        moved = build.and_(moved, self._has_place)
         # The first number is read in place of what is not there.
         known = self.at(self._permutation, (build.select(moved, place, I64(0)), 4))
         safe = build.select(moved, known, self._given.address("first_entries", self.place))
