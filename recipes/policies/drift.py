@@ -54,9 +54,9 @@ def drift(subject: WhisperSubject, about: Line, recording: str) -> dict[str, Any
     setting = PolicySetting(about["policy"], tuple(sorted(about["options"].items())))
     found: dict[str, Any] = {"recording": recording, "label": about["label"]}
     found["budget"] = about["budget"]
+    requests = [one for one in subject.requests if one.key.startswith(f"{recording} window")]
     for name, each in (("full", FULL), ("own", setting)):
-        answers = greedy(subject, policy_of(each, subject.rates))
-        done = [one for one in answers.done if one.request.key.startswith(f"{recording} window")]
+        done = greedy(subject, policy_of(each, subject.rates), requests=requests).done
         found[name] = {
             "text": subject.texts_of(done)[recording],
             "places_s": [place for one in done for place in _places_s(one, subject)],

@@ -88,6 +88,7 @@ class NanoSubject:
             "codes": errors.codes,
             "codes_found": errors.codes_found,
             "rates": {str(n): round(one.percent, 1) for n, one in enumerate(each)},
+            "lengths": {str(n): one.tokens for n, one in enumerate(each)},
             "stops": dict(Counter(str(one.stop) for one in done)),
         }
 

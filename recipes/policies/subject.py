@@ -64,9 +64,18 @@ class Answers:
     cpu_s: float
 
 
-def greedy(subject: Subject, policy: EvictionPolicy, *, all_heads: bool = False) -> Answers:
-    """One answer to each request: the likeliest token at each step, no guard, no second try."""
-    requests = subject.requests
+def greedy(
+    subject: Subject,
+    policy: EvictionPolicy,
+    *,
+    requests: Sequence[Request] | None = None,
+    all_heads: bool = False,
+) -> Answers:
+    """One answer to each request: the likeliest token at each step, no guard, no second try.
+
+    requests: None: all of the subject's.
+    """
+    requests = subject.requests if requests is None else requests
     engine = DecodeEngine(
         subject.adapter(all_heads=all_heads), policy, subject.rule, len(requests), guard=UNGUARDED
     )

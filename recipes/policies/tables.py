@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -31,6 +32,14 @@ def _of_model(runs: RunLines, model: str) -> list[str]:
     parts += _grid(
         f"One greedy answer, no guard: {wrong}, % (changed against full, %)", answers, _errors
     )
+    lost = lost_recordings(answers)
+    if lost:
+        title = (
+            f"The same without {', '.join(sorted(lost))}, which full attention loses: {wrong}, %"
+        )
+        parts += _grid(
+            title, answers, partial(_errors_without, lost=lost, lengths=_lengths(answers))
+        )
     if any("codes" in line["found"] for line in answers):
         needles = [line for line in answers if line["about"]["budget"] in (0, *NEEDLE_BUDGETS)]
         parts += _grid("Codes of seven digits found whole", needles, _codes)
@@ -78,6 +87,28 @@ def _errors(found: Line) -> str:
     if found["full_length"]:
         text += f" ({100 * found['changed'] / found['full_length']:.1f})"
     return text
+
+
+def lost_recordings(answers: list[Line]) -> frozenset[str]:
+    """Recordings with more errors than words under full attention: a loop, or nothing heard."""
+    full = [line["found"] for line in answers if line["about"]["policy"] == "none"]
+    return frozenset(name for one in full for name, rate in one["rates"].items() if rate > 100)
+
+
+def _lengths(answers: list[Line]) -> dict[str, int]:
+    """Words of reference by recording."""
+    return next(line["found"]["lengths"] for line in answers if line["about"]["policy"] == "none")
+
+
+def _errors_without(found: Line, lost: frozenset[str], lengths: dict[str, int]) -> str:
+    return f"{percent_without(found, lost, lengths):.1f}"
+
+
+def percent_without(found: Line, lost: frozenset[str], lengths: dict[str, int]) -> float:
+    """Errors of the other recordings; their rates are rounded, their counts are whole."""
+    kept = {name: rate for name, rate in found["rates"].items() if name not in lost}
+    errors = sum(round(rate * lengths[name] / 100) for name, rate in kept.items())
+    return 100 * errors / sum(lengths[name] for name in kept)
 
 
 def _codes(found: Line) -> str:

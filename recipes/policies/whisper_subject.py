@@ -193,7 +193,7 @@ class WhisperSubject:
         The text of a recording is kept where more words are wrong than were said, and all of
         them where nothing is compared with: that is full attention.
         """
-        errors, changes, rates, kept = Errors(), Errors(), {}, {}
+        errors, changes, rates, lengths, kept = Errors(), Errors(), {}, {}, {}
         for recording in self.recordings:
             if not recording.counts:
                 continue
@@ -201,6 +201,7 @@ class WhisperSubject:
             one = word_errors(recording.spoken, found)
             errors += one
             rates[recording.name] = round(one.percent or 0.0, 1)
+            lengths[recording.name] = int(one.length)
             if full is not None:
                 changes += word_errors(_as_spoken(full[recording.name]), found)
             if full is None or (one.percent or 0.0) > 100:
@@ -211,6 +212,7 @@ class WhisperSubject:
             "changed": int(changes.errors),
             "full_length": int(changes.length),
             "rates": rates,
+            "lengths": lengths,
             "texts": kept,
         }
 

@@ -30,7 +30,8 @@ def about(part: str, label: str, budget: int, policy: str) -> dict[str, Any]:
 def answer(errors: int, changed: int, read: float, **rates: float) -> dict[str, Any]:
     full_length = 90 if changed else 0
     found = {"errors": errors, "length": 100, "changed": changed, "full_length": full_length}
-    return {**found, "entries_read": read, "rates": rates}
+    lengths = {"a": 60, "b": 40}
+    return {**found, "entries_read": read, "rates": rates, "lengths": lengths}
 
 
 @pytest.fixture
@@ -63,6 +64,8 @@ def test_report_when_runs_are_there_then_tables_and_pictures(results: Path) -> N
     assert "| full attention | 40.0 | |" in rows
     assert "| c3 | 60.0 (20.0) | 50.0 (10.0) |" in rows
     assert "| quest | – | 45.0 (50.0) |" in rows
+    assert "### The same without b, which full attention loses: WER, %" in rows
+    assert "| quest | – | 181.7 |" in rows  # 109 of 60
     assert "| c3 | 87.6 |" in rows
     assert "| mean of its heads | 20.0 | 50.0 |" in rows
     assert "| heads averaged | 25.0 | 50.0 |" in rows
