@@ -7,28 +7,23 @@ from functools import partial
 from pathlib import Path
 
 from murmur_cli.diarization.base import NO_HINTS, ToldTurn
+from murmur_cli.diarization.chunk_turns import turns_of_chunk
 from murmur_cli.diarization.clean_speech import Piece, find_pieces
 from murmur_cli.diarization.embedding import Embedder
 from murmur_cli.diarization.fbank import log_mel
-from murmur_cli.diarization.frame_grid import frames_in, plan_windows
-from murmur_cli.diarization.local_turns import voice_activity, voices_of_slots
+from murmur_cli.diarization.frame_grid import plan_windows
 from murmur_cli.diarization.long_chunk import diarize_in_parts
 from murmur_cli.diarization.piece_embeddings import embed_pieces
 from murmur_cli.diarization.piece_voices import VoiceRule, voices_of_pieces
-from murmur_cli.diarization.runs import joined_runs
 from murmur_cli.diarization.segmentation import Segmenter
-from murmur_cli.diarization.told_voices import voice_of, voices_of_turns
-from murmur_cli.diarization.turn_voices import voices_of_spans
+from murmur_cli.diarization.told_voices import voices_of_turns
 from murmur_cli.types import (
     Chunk,
     ChunkDiarization,
     Embedding,
-    LocalSpeaker,
-    LocalTurn,
     ModelIdentity,
     SampleSource,
     SpeakerHints,
-    TimeSpan,
 )
 from murmur_cli.voice_clustering import Labels
 
@@ -39,9 +34,6 @@ PieceVoices = Callable[
 
 STEP_S = 5.0
 """Distance of the windows: each frame is seen twice."""
-
-MAX_PAUSE_S = 0.5
-"""A speaker's pause up to this belongs to the turn."""
 
 DEFAULT_RULE = VoiceRule()
 
@@ -104,35 +96,7 @@ class EmbeddedDiarizer:
         segmentation = self._segmenter.segment(samples, grid, chunk.speech)
         pieces = find_pieces(segmentation)
         embeddings, voice = self._piece_voices(samples, chunk, pieces, hints)
-        slot_voices = voices_of_slots(segmentation, pieces, voice)
-        activity = voice_activity(segmentation, slot_voices)
-        # The voice activity detector misses the ends of far, quiet speech, so turns may reach
-        # past its spans; a turn that meets none of them is noise.
-        has_speech = grid.frames_with(chunk.speech)
-        turns = {
-            number: [
-                (start, end)
-                for start, end in joined_runs(activity[:, number], frames_in(MAX_PAUSE_S))
-                if has_speech[start:end].any()
-            ]
-            for number in range(activity.shape[1])
-        }
-        spoken = sorted((spans[0], number) for number, spans in turns.items() if spans)
-        local_turns: list[LocalTurn] = []
-        for local, (_, number) in enumerate(spoken):
-            sounds = voices_of_spans(pieces, embeddings, voice == number, turns[number])
-            local_turns += [
-                LocalTurn(TimeSpan(grid.time_s(start), grid.time_s(end)), local, *sound)
-                for (start, end), sound in zip(turns[number], sounds, strict=True)
-            ]
-        return ChunkDiarization(
-            chunk.index,
-            turns=tuple(sorted(local_turns)),
-            speakers=tuple(
-                LocalSpeaker(chunk.index, local, *voice_of(pieces, embeddings, voice == number))
-                for local, (_, number) in enumerate(spoken)
-            ),
-        )
+        return turns_of_chunk(chunk, segmentation, pieces, embeddings, voice)
 
     def _voices_by_sound(
         self, samples: SampleSource, chunk: Chunk, pieces: Sequence[Piece], hints: SpeakerHints
