@@ -117,7 +117,7 @@ def _how(board: Scoreboard) -> Iterator[str]:
             yield f"{NAMES[name]}: " + ", ".join(
                 f"{method} ({_sessions(number)})" for method, number in methods.items()
             )
-    if unnamed := sum(map(_names_nobody, board.counted)):
+    if unnamed := sum(session.names_nobody for session in board.counted):
         yield f"no speakers in the words of {_sessions(unnamed)}: they count as those of one"
     if "der" in board.metrics:
         overlaps = "overlaps left out" if settings.skip_overlap else "overlaps scored"
@@ -130,12 +130,6 @@ def _how(board: Scoreboard) -> Iterator[str]:
     )
 
 
-def _names_nobody(session: SessionScore) -> bool:
-    hypothesis = session.pair.hypothesis
-    spoken = (hypothesis.utterances or ()) if hypothesis is not None else ()
-    return bool(spoken) and all(one.speaker is None for one in spoken)
-
-
 def _made_turns(board: Scoreboard) -> set[str]:
     made = set()
     for session in board.counted:
@@ -143,7 +137,7 @@ def _made_turns(board: Scoreboard) -> set[str]:
             ("reference", session.pair.reference),
             ("hypothesis", session.pair.hypothesis),
         ):
-            if one is not None and one.turns_from not in (None, "rttm", "json"):
+            if one is not None and one.turns_made:
                 made.add(f"{side} ({one.turns_from})")
     return made
 

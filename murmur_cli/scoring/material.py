@@ -45,6 +45,7 @@ class SessionMaterial:
         turns: None if no file tells who spoke when.
         words_from: format of the words.
         turns_from: format of the turns; that of the words if the turns were made of utterances.
+        turns_made: whether they were.
         ignored: stretches that are not to be scored.
         segmented: False if each utterance is a single word.
     """
@@ -57,3 +58,4 @@ class SessionMaterial:
     turns_from: str | None
     ignored: tuple[TimeSpan, ...] = ()
     segmented: bool = True
+    turns_made: bool = False

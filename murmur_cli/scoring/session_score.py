@@ -62,6 +62,13 @@ class SessionScore:
         return self.pair.standing
 
     @property
+    def names_nobody(self) -> bool:
+        """Whether the hypothesis has words and tells of none who says them."""
+        hypothesis = self.pair.hypothesis
+        spoken = (hypothesis.utterances or ()) if hypothesis is not None else ()
+        return bool(spoken) and all(one.speaker is None for one in spoken)
+
+    @property
     def is_counted(self) -> bool:
         """Whether it belongs into pooled figures."""
         return self.standing is not Standing.FAILED

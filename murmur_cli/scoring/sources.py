@@ -242,6 +242,7 @@ def _material(session_id: str, words: _ReadFile | None, turns: _ReadFile | None)
         turns_from,
         (words.content.ignored if words is not None else {}).get(session_id, ()),
         words is None or words.content.segmented,
+        turns_made=turns is None,
     )
 
 

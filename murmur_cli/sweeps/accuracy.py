@@ -16,6 +16,9 @@ from murmur_cli.scoring.sources import Side, read_side
 from murmur_cli.scoring.streams import Stream, normalised_stream
 from murmur_cli.types import TimeSpan
 
+SPEAKERLESS = ("wer", "orcwer")
+"""Metrics that mean something where no speakers are told apart."""
+
 
 class Accuracy:
     """Scores transcripts as `murmur score` does; a transcript that several settings share is
@@ -65,7 +68,10 @@ class Accuracy:
             self.unpaired.update(side.sessions)
             return {}
         board = score_all(Pairing(met, ()), self.normalizer, self.settings, self._stretches)
-        return board.sessions[0].counts
+        (session,) = board.sessions
+        if session.names_nobody:
+            return {name: session.counts[name] for name in SPEAKERLESS if name in session.counts}
+        return session.counts
 
     def _stream(self, transcript: Path) -> Stream:
         (session,) = _read(transcript).sessions.values()

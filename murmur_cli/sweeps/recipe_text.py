@@ -28,7 +28,7 @@ def recipe_text(name: str, result: SweepResult, kinds: Mapping[str, AudioKind]) 
         "# Written by murmur sweep-chunks."
         if result.by_size
         else "# Written by murmur sweep-evict.",
-        *(f"# {line}" for line in result.about),
+        *(f"# {_printable(line)}" for line in result.about),
         f"name = {toml_value(name)}",
         f"about = {toml_value(chosen.text)}",
         "",
@@ -38,6 +38,11 @@ def recipe_text(name: str, result: SweepResult, kinds: Mapping[str, AudioKind]) 
     if result.by_size:
         lines += _curves(result, kinds)
     return "\n".join(lines) + "\n"
+
+
+def _printable(line: str) -> str:
+    """A line as a comment of TOML takes it, which names of recordings may not be."""
+    return "".join(char if char.isprintable() else "?" for char in line)
 
 
 def _options(chosen: Recommendation) -> Iterator[str]:

@@ -335,6 +335,18 @@ def test_score_when_only_subtitles_are_there_then_words_speakers_and_turns_are_r
     assert "turns made of utterances: hypothesis (srt), reference (stm)" in called.out.splitlines()
 
 
+def test_score_when_the_hypothesis_is_a_run_without_diarization_then_its_speech_is_not_missed(
+    sides: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"start_s": 0.0, "end_s": 2.0, "speaker": None, "text": "it costs two pounds"}
+    document = {"schema_version": "1.3", "session_id": "x", "segments": [row], "turns": []}
+    found = _folder(tmp_path / "json", {"2024.05.01.call.json": json.dumps(document)})
+    called = call_main(capsys, "score", sides[0] / "2024.05.01.call.stm", found)
+    assert called.out.splitlines()[1].split()[:2] == ["2024.05.01.call", "4"]
+    assert set(called.out.splitlines()[1].split()[2:9]) == {"0.0"}
+    assert "turns made of utterances: hypothesis (json), reference (stm)" in called.out
+
+
 def test_score_when_the_hypothesis_is_a_ctm_then_no_metric_needs_its_utterances(
     sides: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

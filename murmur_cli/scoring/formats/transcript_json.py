@@ -20,7 +20,8 @@ def is_transcript(document: object) -> bool:
 
 
 def read(text: str, stem: str) -> FileContent:
-    """Words and turns of the one session of the document.
+    """Words and turns of the one session of the document; no turns if it has words and nobody
+    told speakers apart (`--no-diarize`).
 
     Raises:
         RecordingError: not such a document, of a version that is not known, or damaged.
@@ -44,7 +45,10 @@ def read(text: str, stem: str) -> FileContent:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise RecordingError(f"damaged document of murmur transcribe ({error})") from None
-    return FileContent(utterances={session: utterances}, turns={session: turns})
+    knows_nobody = not turns and any(utterances) and all(one.speaker is None for one in utterances)
+    return FileContent(
+        utterances={session: utterances}, turns=None if knows_nobody else {session: turns}
+    )
 
 
 def _span(row: dict[str, Any]) -> TimeSpan:

@@ -157,6 +157,23 @@ def test_transcript_json_when_read_then_words_and_turns_of_its_session() -> None
 
 
 @pytest.mark.parametrize(
+    ("speaker", "text", "turns"),
+    [(None, "so", None), (None, " ", {"s": ()}), ("SPEAKER_00", "so", {"s": ()})],
+)
+def test_transcript_json_when_nobody_told_speakers_apart_then_it_has_no_turns(
+    speaker: str | None, text: str, turns: object
+) -> None:
+    """Otherwise a run without diarization would have missed all speech; an empty one has."""
+    document = {
+        "schema_version": "1.1",
+        "session_id": "s",
+        "segments": [{"start_s": 0.0, "end_s": 1.0, "speaker": speaker, "text": text}],
+        "turns": [],
+    }
+    assert transcript_json.read(json.dumps(document), "file").turns == turns
+
+
+@pytest.mark.parametrize(
     "text",
     [
         '{"schema_version": "2.0", "segments": []}',
