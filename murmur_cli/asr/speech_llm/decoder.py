@@ -215,7 +215,7 @@ class SpeechLlmDecoder:
     @property
     def offload_bytes(self) -> OffloadBytes:
         """Of the speech on the device and on the host, while it is offloaded."""
-        offloads = self._opened.offloads
+        offloads = () if self._caches is None else self._caches.offloads
         return sum((offload.bytes for offload in offloads), start=OffloadBytes(0, 0))
 
     @property
@@ -226,7 +226,8 @@ class SpeechLlmDecoder:
     @property
     def offload_traffic(self) -> Traffic:
         """Of the speech so far, while it is offloaded."""
-        return sum((offload.traffic for offload in self._opened.offloads), start=Traffic())
+        offloads = () if self._caches is None else self._caches.offloads
+        return sum((offload.traffic for offload in offloads), start=Traffic())
 
     @property
     def _indexed_entry_bytes(self) -> int:
