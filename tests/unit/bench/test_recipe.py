@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from murmur_cli.asr.whisper.request_shape import WHISPER_RATES
-from murmur_cli.bench.contender_process import MURMUR, PEER_WEIGHTS
+from murmur_cli.bench.contender_process import MURMUR, OWN_WORKERS, PEER_WEIGHTS
 from murmur_cli.bench.engine_setting import parse_settings
 from murmur_cli.bench.murmur_worker import option_text, settings_of
 from murmur_cli.bench.recipe import PARTS, Recipe, read_recipe
@@ -37,7 +37,7 @@ def test_shipped_recipe_when_read_then_every_part_is_there_and_every_option_is_k
         assert part.baseline in names
         assert len(set(names)) == len(names)
         for contender in part.contender:
-            assert contender.tool in (MURMUR, *PEER_WEIGHTS)
+            assert contender.tool in (*OWN_WORKERS, *PEER_WEIGHTS)
             if contender.tool == MURMUR:
                 settings = settings_of(contender.options)
                 build_policy(settings.evict, settings.evict_options, WHISPER_RATES)
