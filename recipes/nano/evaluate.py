@@ -51,14 +51,14 @@ def draw(path: Path, log: Path, view: np.ndarray, best: HeadView) -> None:
     with log.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["stage"] != "reader"]
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    for frames in sorted({int(row["frames"]) for row in rows}):
-        points = [row for row in rows if int(row["frames"]) == frames]
+    for stage in sorted({int(row["stage"]) for row in rows}):
+        points = [row for row in rows if int(row["stage"]) == stage]
         left.plot(
             [float(row["cpu_s"]) / 60 for row in points],
             [100 * float(row["running_error"]) for row in points],
-            label=f"{frames} frames",
+            label=_lengths(sorted({int(row["frames"]) for row in points})),
         )
-    left.set(xlabel="minutes of one core", ylabel="wrong tokens, %, each fed the right past")
+    left.set(xlabel="minutes of one core", ylabel="wrong tokens, %, each fed the past")
     left.set_yscale("log")
     left.legend(fontsize=8)
     right.imshow(view**0.5, aspect="auto", cmap="Greys", rasterized=True)
@@ -68,6 +68,11 @@ def draw(path: Path, log: Path, view: np.ndarray, best: HeadView) -> None:
         ylabel="output token",
     )
     figure.savefig(path, dpi=90)
+
+
+def _lengths(frames: list[int]) -> str:
+    """What a stage's excerpts are called."""
+    return f"{frames[0]} frames" if len(frames) == 1 else f"{frames[0]} to {frames[-1]} frames"
 
 
 def main() -> None:
