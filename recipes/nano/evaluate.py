@@ -60,13 +60,13 @@ def draw(path: Path, log: Path, view: np.ndarray, best: HeadView) -> None:
         )
     left.set(xlabel="minutes of one core", ylabel="wrong tokens, %, each fed the past")
     left.set_yscale("log")
-    left.legend(fontsize=8)
+    left.legend(fontsize=8, loc="lower left")
     right.imshow(view**0.5, aspect="auto", cmap="Greys", rasterized=True)
-    right.set(
-        title=f"layer {best.layer}, head {best.head}: probabilities over the speech (square root)",
-        xlabel="speech token",
-        ylabel="output token",
+    right.set_title(
+        f"layer {best.layer}, head {best.head}: probabilities over the speech (square root)",
+        fontsize=9,
     )
+    right.set(xlabel="speech token", ylabel="output token")
     figure.savefig(path, dpi=90)
 
 
