@@ -78,6 +78,11 @@ class OffloadedStep:
         heads = [head // group for head in probe_heads]
         return found.out, self._trace(layer, found.probabilities.cpu(), entries, counts, heads)
 
+    @property
+    def layers(self) -> int:
+        """That chose so far."""
+        return len(self._read)
+
     def speech_read(self) -> tuple[float | None, ...]:
         """Entries that each row read of its speech, mean over layers; None: all of it."""
         means = torch.stack(self._read).mean(dim=0).tolist() if self._read else []

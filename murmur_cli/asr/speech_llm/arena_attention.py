@@ -267,7 +267,9 @@ class StepPass:
     def speech_read(self) -> tuple[float | None, ...] | None:
         """Entries that each row read of its speech where an index chose; None: nowhere."""
         steps = [step.speech_read() for step in self._retrievals.values()]
-        steps += [step.speech_read() for step in self._offloaded.values()]
+        for step in self._offloaded.values():
+            # Arenas have unlike numbers of layers.
+            steps += [step.speech_read()] * step.layers
         if not steps:
             return None
         return tuple(

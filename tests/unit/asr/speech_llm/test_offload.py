@@ -62,7 +62,7 @@ def test_tokens_when_speech_is_offloaded_then_the_same_as_without(
         assert away[key].logprobs == pytest.approx(finished.logprobs, abs=1e-4)
         # Layers that share a cache choose for themselves; each is counted where it is brought.
         read, expected = away[key].kv.speech_entries_read, finished.kv.speech_entries_read
-        assert read == pytest.approx(expected, rel=0.02)
+        assert read == pytest.approx(expected, rel=0.05)
         if finished.peaks is None:
             assert away[key].peaks is None
         else:
