@@ -43,6 +43,8 @@ VARIANTS = (
     Variant("h2o", "h2o"),
     Variant("c3, fixed frontier", "c3", (("operations", "0"),)),
     Variant("clusterkv, 16 a cluster", "clusterkv", (("cluster", "16"),)),
+    Variant("c3, fixed, two dense layers", "c3", (("operations", "0"), ("dense_layers", "2"))),
+    Variant("quest, two dense layers", "quest", (("dense_layers", "2"),)),
     Variant("quest, mean over heads", "quest", (("reduce", "mean"),), shared_heads=True),
     Variant(
         "clusterkv, 16, max over heads",
