@@ -172,7 +172,6 @@ def test_times_when_beyond_the_audio_then_clamped() -> None:
     assert words_of(output)[0][2] <= 3.0
 
 
-
 def test_output_when_the_model_claims_a_pause_at_the_end_then_reaches_the_text_only() -> None:
     # |0.00| ab |0.60| |1.80| end: whether 0.60 to 1.80 is silence is for the detector to say.
     output = read(finished([t(0), "ab", t(30), t(90)], [0, 5, 12, 30, 60]))

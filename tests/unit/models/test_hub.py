@@ -30,7 +30,10 @@ def _offline() -> Exception:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (_http_error(GatedRepoError), "is gated: accept its terms on .*/owner/name, then set HF_TOKEN"),
+        (
+            _http_error(GatedRepoError),
+            "is gated: accept its terms on .*/owner/name, then set HF_TOKEN",
+        ),
         (_http_error(RepositoryNotFoundError), "is not on the hub, or it is private"),
         (HFValidationError("bad"), "is not a name of the model hub"),
         (LocalEntryNotFoundError("no network"), "the model hub cannot be reached"),
