@@ -130,9 +130,7 @@ def _recipe_place(name: str) -> Path:
     from murmur_cli.writers.output import check_directory
 
     path = recipe_path(name)
-    if path.is_dir():
-        raise UsageError(f"--write-recipe {name}: is a folder; give a name or a file")
-    check_directory(path.parent)
+    check_directory(path.parent, "--write-recipe")
     return path
 
 

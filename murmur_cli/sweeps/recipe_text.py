@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from murmur_cli.errors import UsageError
 from murmur_cli.recipe_file import ENDING, is_bare_name, store_folder, toml_value
 from murmur_cli.sweeps.recommendation import Recommendation, recommend
 from murmur_cli.sweeps.results import SweepResult
@@ -13,8 +14,22 @@ from murmur_cli.types.audio_kind import AudioKind
 
 
 def recipe_path(text: str) -> Path:
-    """Where '--write-recipe TEXT' goes: a bare name into the user's store."""
-    return store_folder() / f"{text}{ENDING}" if is_bare_name(text) else Path(text)
+    """Where '--write-recipe TEXT' goes: a bare name into the user's store.
+
+    Raises:
+        UsageError: it is no name, a folder, or a file of another kind, such as a recording, which
+            would be lost.
+    """
+    if is_bare_name(text) and text.strip(" ."):
+        return store_folder() / f"{text}{ENDING}"
+    path = Path(text)
+    if text and path.is_dir():
+        raise UsageError(f"--write-recipe {text}: is a folder; give a name or a file")
+    if path.suffix != ENDING:
+        raise UsageError(
+            f"--write-recipe {text or repr(text)}: give a name, or a file that ends in {ENDING}"
+        )
+    return path
 
 
 def recipe_text(name: str, result: SweepResult, kinds: Mapping[str, AudioKind]) -> str:

@@ -16,14 +16,16 @@ from murmur_cli.writers.registry import WRITERS
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
-def check_directory(directory: Path) -> None:
+def check_directory(directory: Path, option: str = "-o") -> None:
     """Create the folder for the results if need be, and try to write there.
+
+    option: that names the folder or a file in it.
 
     Raises:
         UsageError: it is a file, cannot be created or cannot be written to.
     """
     if directory.is_file():
-        raise UsageError(f"output folder {directory} is a file; give a folder to -o")
+        raise UsageError(f"output folder {directory} is a file; give a folder to {option}")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         probe = _temporary_path(directory)
@@ -32,7 +34,7 @@ def check_directory(directory: Path) -> None:
     except OSError as error:
         raise UsageError(
             f"output folder {directory} cannot be written to ({error.strerror}); "
-            "give another one with -o"
+            f"give another one with {option}"
         ) from error
 
 

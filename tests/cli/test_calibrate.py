@@ -92,8 +92,10 @@ def test_calibrate_when_there_is_no_speech_then_usage_error_and_no_recipe(
     ("options", "message"),
     [
         (("--mean", "0"), "--mean 0: give a share above 0 and at most 1"),
-        (("--evict", "align"), "policy 'align' chooses by position and has no budget"),
+        (("--evict", "align"), "--kv-budget auto: policy 'align' chooses by position"),
         (("--evict", "pyramidkv"), "pyramidkv shares its budget out over the layers by itself"),
+        (("--write-recipe", "./talk.wav"), "./talk.wav: give a name, or a file that ends in .toml"),
+        (("--write-recipe", "/proc/x.toml"), "give another one with --write-recipe"),
         (("--evict", "c4"), "--evict c4: unknown policy"),
         (("--evict", "voxzip", "--model", "nothing"), "--model nothing: unknown"),
     ],
@@ -107,6 +109,7 @@ def test_calibrate_when_called_wrongly_then_one_line(
 ) -> None:
     monkeypatch.chdir(folder)
     given = options if "--model" in options else (*options, "--model", "./whisper")
-    called = call_main(capsys, "calibrate", "talk.wav", "--write-recipe", "x.toml", *given)
+    given = given if "--write-recipe" in given else (*given, "--write-recipe", "x.toml")
+    called = call_main(capsys, "calibrate", "talk.wav", *given)
     assert called.code in (ExitCode.USAGE, ExitCode.MODEL_MISSING)
     assert message in called.err.splitlines()[-1]

@@ -103,6 +103,20 @@ def test_recipe_path_when_a_bare_name_then_in_the_store(store: Path) -> None:
     assert recipe_path("here/mine.toml") == Path("here/mine.toml")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("./talk.wav", "--write-recipe ./talk.wav: give a name, or a file that ends in .toml"),
+        ("", "--write-recipe '': give a name, or a file that ends in .toml"),
+        (".", "--write-recipe .: is a folder"),
+    ],
+)
+def test_recipe_path_when_no_recipe_then_usage_error(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        recipe_path(text)
+    assert str(error.value).startswith(message)
+
+
 @pytest.mark.parametrize("value", ['a "b" \\ \n é 𝄞 \x7f', True, 3, 0.25, ["a", "b=1"]])
 def test_toml_value_when_read_back_then_the_same(value: object) -> None:
     assert tomllib.loads(f"key = {toml_value(value)}") == {"key": value}

@@ -18,6 +18,7 @@ LEAST, MOST = 0.5, 2.0
 """Bounds of a head's share, in means."""
 
 DIGITS = 4
+"""Significant ones of a share, so that a small one does not become 0."""
 HALVINGS = 60
 
 
@@ -42,5 +43,5 @@ def share_out(spreads: Sequence[Sequence[HeadSpread]], mean: float) -> HeadShare
         else:
             above = middle
     # Never above the mean that was asked for, but for the last digit.
-    of_head = iter(round(share, DIGITS) for share in bounded(below))
+    of_head = iter(float(f"{share:.{DIGITS}g}") for share in bounded(below))
     return tuple(tuple(next(of_head) for _ in layer) for layer in spreads)

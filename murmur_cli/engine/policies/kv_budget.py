@@ -58,8 +58,9 @@ class KvBudget:
             )
         try:
             if ";" in text or "," in text:
-                layers = text.split(";")
-                return cls(by_head=tuple(map(_shares, layers)))
+                layers = tuple(map(_shares, text.split(";")))
+                if any(layers):
+                    return cls(by_head=layers)
             return cls(entries=int(text))
         except ValueError:
             pass

@@ -59,6 +59,7 @@ def test_budget_when_of_some_layers_then_counted_anew() -> None:
     [
         ("0.1,2", "--kv-budget 2: a share is above 0 and at most 1"),
         ("0.1,x", "--kv-budget 0.1,x: give entries"),
+        (";", "--kv-budget ;: give entries"),
         ("auto", "--kv-budget auto: only 'murmur transcribe --kv-budget auto' reads a recipe"),
     ],
 )
@@ -113,6 +114,11 @@ def test_shares_when_one_head_is_very_wide_then_no_more_than_two_means() -> None
     # Mean 0.1: the wide head stops at 0.2, so the other four share 0.3 among them.
     (shares,) = share_out([spread(0.9, 0.001, 0.001, 0.001, 0.001)], 0.1)
     assert shares == (0.2, 0.075, 0.075, 0.075, 0.075)
+
+
+def test_shares_when_the_mean_is_tiny_then_none_is_zero() -> None:
+    (shares,) = share_out([spread(0.9, 0.001, 0.001, 0.001, 0.001)], 2e-5)
+    assert shares == (4e-05, 1.5e-05, 1.5e-05, 1.5e-05, 1.5e-05)
 
 
 @pytest.mark.parametrize("mean", [0.01, 0.125, 0.5, 1.0])
