@@ -9,7 +9,7 @@ from murmur_cli.sweeps.figures import COLOURS, MARKERS, PALE, rendered
 from policies.attention_shape import OFFSETS
 from policies.grid import VARIANTS
 from policies.run_lines import Line, RunLines
-from policies.tables import WRONG, concentrated
+from policies.tables import WRONG, concentrated, lost_recordings, percent_without
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,22 +37,24 @@ def pictures(runs: RunLines) -> dict[str, bytes]:
 
 
 def errors_picture(model: str, answers: list[Line]) -> Figure:
-    """Errors over the entries that a step reads."""
+    """Errors over the entries that a step reads, of recordings that full attention can do."""
     figure = _figure(9.5, 5.5)
     axes = figure.subplots()
+    lost = lost_recordings(answers)
+    full = next(line["found"] for line in answers if line["about"]["policy"] == "none")
+
+    def percent(found: Line) -> float:
+        return min(MOST_WRONG, percent_without(found, lost, full["lengths"]))
+
     for label, points in _series(answers).items():
         xs = [one["entries_read"] for one in points]
-        ys = [min(MOST_WRONG, 100 * one["errors"] / one["length"]) for one in points]
-        axes.plot(xs, ys, label=label, **_style(label))
-    for line in answers:
-        if line["about"]["policy"] == "none":
-            found = line["found"]
-            percent = 100 * found["errors"] / found["length"]
-            axes.axhline(percent, color="#000000", linestyle="--", linewidth=1)
-            axes.plot([], [], color="#000000", linestyle="--", linewidth=1, label="full attention")
+        axes.plot(xs, [percent(one) for one in points], label=label, **_style(label))
+    level = percent(full)
+    axes.axhline(level, color="#000000", linestyle="--", linewidth=1, label="full attention")
     title = WRONG.get(model, "WER")
     axes.set(xlabel="speech entries read in a step", ylabel=f"{title}, %")
-    axes.set_title(f"{model}: one greedy answer to each window, no guard")
+    without = f", without {', '.join(sorted(lost))}" if lost else ""
+    axes.set_title(f"{model}: one greedy answer to each window, no guard{without}")
     _log_entries(axes)
     _legend(axes)
     return figure
@@ -75,7 +77,7 @@ def coverage_picture(model: str, answers: list[Line], coverage: list[Line]) -> F
         axes.plot(
             *zip(*sorted(pairs), strict=True), label=label, **_style(label)
         ) if pairs else None
-    axes.set_yscale("log")
+    axes.set_ylim(bottom=0)
     axes.set(xlabel="speech entries read in a step", ylabel="attention mass not covered, %")
     axes.set_title(f"{model}: same tokens under every policy")
     _log_entries(axes)

@@ -107,8 +107,9 @@ def _errors_without(found: Line, lost: frozenset[str], lengths: dict[str, int]) 
 def percent_without(found: Line, lost: frozenset[str], lengths: dict[str, int]) -> float:
     """Errors of the other recordings; their rates are rounded, their counts are whole."""
     kept = {name: rate for name, rate in found["rates"].items() if name not in lost}
-    errors = sum(round(rate * lengths[name] / 100) for name, rate in kept.items())
-    return 100 * errors / sum(lengths[name] for name in kept)
+    errors: int = sum(round(rate * lengths[name] / 100) for name, rate in kept.items())
+    words = sum(lengths[name] for name in kept)
+    return 100 * errors / words
 
 
 def _codes(found: Line) -> str:
