@@ -175,6 +175,12 @@ class TranscribeSettings:
                 f"--enroll-threshold {self.enroll_threshold:g}: give more than 0, at most 1"
             )
         check_hints(self.hints)
+        if not self.diarize and self.hints != SpeakerHints():
+            raise UsageError("counts of speakers help to find them; do not give --no-diarize, too")
+        if not self.diarize and self.diarizer is not DiarizerKind.EMBEDDED:
+            raise UsageError(
+                f"--diarizer {self.diarizer} finds speakers; do not give --no-diarize with it"
+            )
 
 
 def parse_channels(text: str) -> ChannelMode:

@@ -89,5 +89,7 @@ def _defaults(context: typer.Context, table: Mapping[str, Any], where: str) -> d
         several = bool(getattr(parameter, "multiple", False))
         if isinstance(value, dict) or (isinstance(value, list) and not several):
             raise UsageError(f"{where}: '{name}' takes one value")
+        if isinstance(value, bool) and not getattr(parameter, "is_flag", False):
+            raise UsageError(f"{where}: '{name}' is no switch; give its value")
         defaults[str(parameter.name)] = [value] if several and isinstance(value, str) else value
     return defaults

@@ -76,6 +76,7 @@ def test_recipe_when_an_option_is_given_too_then_it_wins(
         ("[transcribe]\nchunc = 3\n", "transcribe has no option 'chunc' (did you mean chunk?)"),
         ("[transcribe]\noutput = 'x'\n", "transcribe has no option 'output'"),
         ("[transcribe]\nchunk = [1, 2]\n", "'chunk' takes one value"),
+        ("[transcribe]\nbatch_size = true\n", "'batch_size' is no switch; give its value"),
     ],
 )
 def test_recipe_when_wrong_then_one_line_and_code_2(

@@ -90,6 +90,8 @@ def _names(folder: Path) -> list[str]:
         (["--speakers=-1"], "--speakers -1: give 1 or more"),
         (["--min-speakers", "5", "--max-speakers", "2"], "--min-speakers 5 is more than"),
         (["--speakers", "2", "--max-speakers", "3"], "--speakers is exact"),
+        (["--no-diarize", "--max-speakers", "3"], "do not give --no-diarize, too"),
+        (["--no-diarize", "--diarizer", "pyannote"], "do not give --no-diarize with it"),
         (["--chunk", "0"], "--chunk 0: give at least 1"),
         (["--chunk", "abc"], "--chunk abc: give seconds, 'auto' or 'full'"),
         (["--chunk", "nan"], "--chunk nan: give at least 1"),
