@@ -9,7 +9,7 @@ import typer
 
 from murmur_cli.commands.console import stderr_console
 from murmur_cli.commands.progress_display import ProgressDisplay
-from murmur_cli.errors import ExitCode
+from murmur_cli.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from murmur_cli.enrolment.request import EnrolRequest
@@ -40,6 +40,7 @@ def enroll_command(
     request = parse_requests(clips, "enroll")
     check_directory(output.parent)
     check_inputs_kept([clip.path for clip in request.clips], [output])
+    _check_replaceable(output)
     display = ProgressDisplay(stderr_console(), quiet=quiet, verbose=False)
     try:
         code = _enroll(request, output, display, quiet=quiet)
@@ -47,6 +48,22 @@ def enroll_command(
         display.line("interrupted; nothing was written")
         code = ExitCode.INTERRUPTED
     raise typer.Exit(code)
+
+
+def _check_replaceable(output: Path) -> None:
+    """Refuse to lose a file of another kind, such as a recording whose name was forgotten.
+
+    Raises:
+        UsageError: there is a file that holds no voices.
+    """
+    from murmur_cli.enrolment.voice_file import read_voices
+
+    if not output.is_file() or output.stat().st_size == 0:
+        return
+    try:
+        read_voices(output)
+    except UsageError as error:
+        raise UsageError(f"-o would overwrite {error}; give another one, or remove it") from error
 
 
 def _enroll(

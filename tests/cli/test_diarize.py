@@ -210,6 +210,19 @@ def test_enroll_when_the_output_is_the_clip_then_code_2(call: Call, talk: Path) 
     assert talk.read_bytes() == before
 
 
+def test_enroll_when_the_file_holds_no_voices_then_it_is_kept_and_code_2(
+    call: Call, talk: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "ben.wav"  # "Ben=" was forgotten
+    other.write_bytes(b"a recording")
+    called = call("enroll", f"Anna={talk}", "-o", other)
+    assert called.code == ExitCode.USAGE
+    (line,) = called.err_lines
+    assert line.startswith("murmur: -o would overwrite")
+    assert line.endswith("give another one, or remove it")
+    assert other.read_bytes() == b"a recording"
+
+
 def test_transcribe_when_a_voice_is_known_then_its_name_in_every_file(
     call: Call, stages: FakeStages, talk: Path
 ) -> None:

@@ -67,6 +67,11 @@ def test_voxzip_when_the_model_is_a_speech_llm_then_whispers_words_group_its_spe
             ExitCode.MODEL_MISSING,
             "anchors come from a Whisper",
         ),
+        (
+            ("--model", "./model", "--evict-opt", "anchor_model=whisper-bas"),
+            ExitCode.MODEL_MISSING,
+            "--evict-opt anchor_model=whisper-bas: unknown; did you mean whisper-base?",
+        ),
     ],
 )
 def test_voxzip_when_it_cannot_be_then_one_line(

@@ -24,7 +24,11 @@ def load_anchor_recogniser(rule: VoxZip, device: str, language: str | None) -> A
         ModelError: there is no such model, or it is no Whisper.
     """
     place = "cuda:0" if device == BALANCED else device
-    choice = choose_model(rule.anchor_model, place)
+    try:
+        choice = choose_model(rule.anchor_model, place)
+    except ModelError as error:
+        reason = str(error).removeprefix(f"--model {rule.anchor_model}: ")
+        raise ModelError(f"--evict-opt anchor_model={rule.anchor_model}: {reason}") from error
     if not choice.is_whisper:
         raise ModelError(
             f"--evict-opt anchor_model={rule.anchor_model}: anchors come from a Whisper, such as "

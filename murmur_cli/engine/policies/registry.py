@@ -104,6 +104,7 @@ def build_policy(name: str, options: dict[str, str], rates: RequestRates) -> Evi
     speech, used_speech = override(speech, speech_options, "speech")
     if isinstance(speech, RetrievalRule):
         speech.check_for(rates)
+        speech.check_given({key.removeprefix("speech_") for key in used_speech})
     output, used_output = override(output, output_options, "output")
     reject_unknown(name, options, known, used_speech | used_output)
     return EvictionPolicy(name, speech, output)

@@ -6,7 +6,7 @@ are, by the index in `engine/indexes` that belongs to the rule's class.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -56,6 +56,9 @@ class RetrievalRule:
 
     def check_offload(self) -> None:
         """Raise a UsageError if a step may read all of the speech, which is not to be there."""
+
+    def check_given(self, given: Set[str]) -> None:
+        """Raise a UsageError if an option was given that another one makes useless."""
 
     def check_for(self, rates: RequestRates) -> None:
         """Raise a UsageError for an option that a backend of these rates cannot have."""

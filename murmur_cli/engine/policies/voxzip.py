@@ -5,19 +5,25 @@ The first stage is `asr/speech_llm/speech_groups.py`, the second `engine/indexes
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.policies.h2o import CROSS_WARM_UP
 from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.policies.retrieval import (
-    DEFAULT_BUDGET,
     RetrievalRule,
     require_choice,
     require_no_warm_up,
     require_share,
 )
 from murmur_cli.errors import UsageError
+
+OF_OTHER_STAGE = {
+    "1": ("decay", "window", "scope", "warm_up"),
+    "2": ("confidence", "anchor_model"),
+}
+"""`stages` -> options that nothing reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,17 @@ class VoxZip(RetrievalRule):
         require_at_least("warm_up", self.warm_up, 0)
         require_choice("stages", self.stages, ("1", "2", "both"))
         require_share("confidence", self.confidence)
-        if not self.has_index and self.budget != DEFAULT_BUDGET:
+
+    def check_given(self, given: Set[str]) -> None:
+        """Refuse options of the stage that is left out."""
+        if self.stages == "1" and "budget" in given:
             raise UsageError("--kv-budget: stage 1 of voxzip drops nothing; leave one of them out")
+        for name in OF_OTHER_STAGE.get(self.stages, ()):
+            if name in given:
+                raise UsageError(
+                    f"--evict-opt {name}: is of the stage of voxzip that stages={self.stages} "
+                    "leaves out; leave it out, too"
+                )
 
     @classmethod
     def defaults_for(cls, rates: RequestRates) -> VoxZip:

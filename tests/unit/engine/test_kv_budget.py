@@ -142,4 +142,19 @@ def test_voxzip_when_first_stage_alone_then_all_that_is_left_is_read_and_no_inde
     assert retrieval_of(policy) is None
     assert policy.select(RowView(1, 5000, 1)).speech == ((0, 5000),)
     with pytest.raises(UsageError, match="stage 1 of voxzip drops nothing"):
-        build_policy("voxzip", {"stages": "1", "budget": "100"}, RATES)
+        build_policy("voxzip", {"stages": "1", "budget": "0.25"}, RATES)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"stages": "1", "decay": "0.9"},
+        {"stages": "2", "anchor_model": "whisper-tiny.en"},
+        {"stages": "2", "speech_confidence": "0.5"},
+    ],
+)
+def test_voxzip_when_an_option_is_of_the_stage_left_out_then_usage_error(
+    options: dict[str, str],
+) -> None:
+    with pytest.raises(UsageError, match=r"of the stage of voxzip that stages=. leaves out"):
+        build_policy("voxzip", options, RATES)
