@@ -115,6 +115,7 @@ def test_sweep_when_called_again_with_more_then_only_that_is_run(
     assert 'chunk = "' in (tmp_path / "r.toml").read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_sweep_when_a_recording_is_there_twice_then_each_copy_is_run(
     call, talk: Path, tmp_path: Path
@@ -191,6 +192,7 @@ def test_sweep_when_a_transcript_was_damaged_then_one_line_says_which(
     assert called.err_lines[-1].endswith("delete it, and the same call runs it again")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_sweep_when_a_recording_cannot_be_read_then_it_is_named_and_the_rest_is_run(
     call, talk: Path, tmp_path: Path

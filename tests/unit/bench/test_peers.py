@@ -150,6 +150,7 @@ def test_main_when_wrong_then_one_line_and_its_exit_code(
     assert "\n" not in error
 
 
+@pytest.mark.slow
 def test_main_when_done_then_files_hold_no_path(
     model: str, talk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
