@@ -111,11 +111,12 @@ def calibrate_command(
     )
     display = ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose)
     try:
-        made = _measure(audio, settings, evict, mean, write_recipe, display)
+        made, path = _measure(audio, settings, evict, mean, write_recipe, display)
     except KeyboardInterrupt:
         display.line("interrupted; no recipe is written")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     if not quiet:
+        display.line(f"wrote {path}; use it: murmur transcribe --recipe {write_recipe}")
         _print(made)
 
 
@@ -126,8 +127,8 @@ def _measure(
     mean: float,
     write_recipe: str,
     display: ProgressDisplay,
-) -> Calibration:
-    """Measure and write the recipe; all that can be refused is refused before."""
+) -> tuple[Calibration, Path]:
+    """Measure, write the recipe and give its path; all that can be refused is refused before."""
     from murmur_cli.asr.registry import check_evict, check_request
     from murmur_cli.audio.discover import find_inputs
     from murmur_cli.calibration.recipe_text import recipe_text
@@ -154,8 +155,7 @@ def _measure(
         made = calibrate(sources, settings, choice, resolved, mean, display)
     heard = [source.session_id for source in sources]
     write_whole(path, recipe_text(path.stem, made, evict, heard).encode("utf-8"))
-    display.line(f"wrote {path}; use it: murmur transcribe --recipe {write_recipe}")
-    return made
+    return made, path
 
 
 def _print(made: Calibration) -> None:

@@ -70,6 +70,22 @@ def test_calibrate_when_done_then_transcribe_takes_its_budgets(
     assert "kv_shares" not in options
 
 
+def test_calibrate_when_quiet_then_only_the_recipe(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    recipe = tmp_path / "own.toml"
+    called = call_main(
+        capsys, "calibrate", "talk.wav", "--model", "./whisper", "--chunk", "3", "-q",
+        "--write-recipe", str(recipe), "--device", "cpu",
+    )  # fmt: skip
+    assert (called.code, called.out, called.err) == (ExitCode.OK, "", "")
+    assert read_recipe(recipe).kv_shares
+
+
 def test_calibrate_when_there_is_no_speech_then_usage_error_and_no_recipe(
     folder: Path,
     tmp_path: Path,
