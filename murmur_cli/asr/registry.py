@@ -43,9 +43,11 @@ def check_evict(settings: TranscribeSettings) -> None:
     """Reject a policy that no model has; anything else that is wrong shows with the model.
 
     Raises:
-        UsageError: there is no policy of that name.
+        UsageError: there is no policy of that name, or it has no budget to measure.
     """
     check_policy_name(settings.evict)
+    if settings.kv_budget == AUTO:
+        check_takes_budget(settings.evict, AUTO)
 
 
 def longest_chunk_s(choice: ModelChoice, settings: TranscribeSettings) -> float | None:
@@ -100,7 +102,7 @@ def with_measured_budget(choice: ModelChoice, settings: TranscribeSettings) -> T
     """
     if settings.kv_budget != AUTO:
         return settings
-    check_takes_budget(settings.evict, AUTO)
+    check_evict(settings)
     for measured in settings.kv_shares:
         if measured.model == choice.name:
             return replace(settings, kv_budget=str(KvBudget(by_head=measured.shares)))

@@ -133,15 +133,12 @@ def _measure(
     from murmur_cli.audio.discover import find_inputs
     from murmur_cli.calibration.recipe_text import recipe_text
     from murmur_cli.calibration.run import calibrate
-    from murmur_cli.engine.policies.kv_budget import AUTO
-    from murmur_cli.engine.policies.registry import check_takes_budget
     from murmur_cli.models.choice import choose_model
     from murmur_cli.models.device import resolve_device
     from murmur_cli.sweeps.recipe_text import recipe_path
     from murmur_cli.writers.output import check_directory, write_whole
 
-    check_evict(TranscribeSettings(evict=evict))
-    check_takes_budget(evict, AUTO)
+    check_evict(TranscribeSettings(evict=evict, kv_budget="auto"))
     sources = find_inputs(audio, recursive=settings.recursive)
     path = recipe_path(write_recipe)
     check_directory(path.parent, "--write-recipe")
