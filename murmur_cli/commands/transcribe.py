@@ -74,7 +74,8 @@ def transcribe_command(
         typer.Option(
             metavar="N",
             help="Speech entries per KV head that c3 and the like may read, a share such as 0.25, "
-            "or 'auto': by head, as 'murmur calibrate' measured.",
+            "shares by layer and head such as '0.1,0.2;0.3,0.4', or 'auto': by head, as 'murmur "
+            "calibrate' measured.",
             rich_help_panel=MODEL,
         ),
     ] = None,
