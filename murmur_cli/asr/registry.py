@@ -104,7 +104,7 @@ def with_measured_budget(choice: ModelChoice, settings: TranscribeSettings) -> T
         return settings
     check_evict(settings)
     for measured in settings.kv_shares:
-        if measured.model == choice.name:
+        if measured.model == choice.stored_name:
             return replace(settings, kv_budget=str(KvBudget(by_head=measured.shares)))
     known = dict.fromkeys(measured.model for measured in settings.kv_shares)
     there = f" (there are some of {', '.join(known)})" if known else ""

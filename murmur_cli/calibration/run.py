@@ -64,7 +64,7 @@ def calibrate(
             for done in finished:
                 if isinstance(done.result, Exception):
                     raise _told(done.source, done.result)
-    shares = KvShares(choice.name, mean, meter.shares(mean), source="")
+    shares = KvShares(choice.stored_name, mean, meter.shares(mean), source="")
     return Calibration(shares, meter.spreads, meter.steps, len(sources))
 
 

@@ -34,6 +34,10 @@ class ModelKind(StrEnum):
     """As transformers wrote it."""
 
 
+PATH_STARTS = (".", "/", "~")
+"""How a name begins that is a folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """The recogniser of a run.
@@ -58,6 +62,13 @@ class ModelChoice:
         """Whether it is a Whisper; else a SpeechLLM."""
         return self.model_type == WHISPER_TYPE
 
+    @property
+    def stored_name(self) -> str:
+        """Its name in a file that is read later: of a folder the whole path, as './x' is another
+        folder elsewhere.
+        """
+        return str(self.location) if self.name.startswith(PATH_STARTS) else self.name
+
 
 def choose_model(requested: str, device: str) -> ModelChoice:
     """Settle `--model`. Looks for files only: nothing is loaded, converted or fetched.
@@ -72,7 +83,7 @@ def choose_model(requested: str, device: str) -> ModelChoice:
     """
     if requested == "auto":
         return _automatic(device)
-    if requested.startswith((".", "/", "~")):
+    if requested.startswith(PATH_STARTS):
         return _folder(requested)
     entry = find_entry(requested)
     if entry is not None:

@@ -25,7 +25,7 @@ class KvShares:
     """What each KV head of a model may read of the speech.
 
     Attributes:
-        model: name of the recogniser, as `ModelChoice.name`.
+        model: name of the recogniser, as `ModelChoice.stored_name`.
         mean: of all shares.
         shares: layer → KV head → share of the row's speech entries, above 0 and at most 1.
         source: name of the recipe that holds them.

@@ -109,3 +109,14 @@ def test_auto_when_the_policy_has_no_budget_then_usage_error() -> None:
     settings = TranscribeSettings(evict="speech", kv_budget="auto")
     with pytest.raises(UsageError, match="--kv-budget auto: policy 'speech' chooses by position"):
         with_measured_budget(choice("whisper-base"), settings)
+
+
+@pytest.mark.parametrize("typed", ["./mine", "/models/mine"])
+def test_auto_when_the_model_is_a_folder_then_its_whole_path_counts(typed: str) -> None:
+    folder = ModelChoice(typed, ModelKind.FOLDER, Path("/models/mine"), "a test")
+    elsewhere = ModelChoice("./mine", ModelKind.FOLDER, Path("/other/mine"), "a test")
+    measured = KvShares("/models/mine", 0.2125, SHARES, "own")
+    settings = TranscribeSettings(evict="c3r", kv_budget="auto", kv_shares=(measured,))
+    assert with_measured_budget(folder, settings).kv_budget == "0.1,0.2;;0.5,0.05"
+    with pytest.raises(UsageError, match="no recipe has budgets of"):
+        with_measured_budget(elsewhere, settings)
