@@ -156,12 +156,5 @@ def _best(code: Code, scores: Value, vectors: Value) -> tuple[Value, Value]:
     numbers = ir.Constant(INTEGERS, list(range(LANES)))
     none = ir.Constant(INTEGERS, [0] * LANES)
     by_lane, groups, _ = code.loop(vectors, [lanes(LOWEST), none, numbers], vector)
-    score, group = (build.extract_element(part, I32(0)) for part in (by_lane, groups))
-    for lane in range(1, LANES):
-        value, number = (build.extract_element(part, I32(lane)) for part in (by_lane, groups))
-        equal = build.fcmp_ordered("==", value, score)
-        earlier = build.and_(equal, build.icmp_signed("<", number, group))
-        better = build.or_(build.fcmp_ordered(">", value, score), earlier)
-        score = build.select(better, value, score)
-        group = build.select(better, number, group)
+    score, group = code.foremost(by_lane, groups, ">")
     return score, build.sext(group, I64)

@@ -165,6 +165,21 @@ class Code:
 
     # --- control flow ------------------------------------------------------------------------
 
+    def foremost(self, values: Value, numbers: Value, better: str) -> tuple[Value, Value]:
+        """Of vectors of values and their numbers the best value and its number, of equals the
+        lowest. better: '<' or '>'.
+        """
+        build = self.build
+        best, number = (build.extract_element(part, I32(0)) for part in (values, numbers))
+        for lane in range(1, LANES):
+            value, own = (build.extract_element(part, I32(lane)) for part in (values, numbers))
+            equal = build.fcmp_ordered("==", value, best)
+            earlier = build.and_(equal, build.icmp_signed("<", own, number))
+            takes = build.or_(build.fcmp_ordered(better, value, best), earlier)
+            best = build.select(takes, value, best)
+            number = build.select(takes, own, number)
+        return best, number
+
     def loop(
         self,
         count: Value,

@@ -87,14 +87,7 @@ class _Split(Code):
 
         start = [lanes(float("inf")), ir.Constant(INTEGERS, [0] * LANES), numbers]
         by_lane, entries, _ = self.loop(self._tiles, start, tile)
-        least, farthest = (build.extract_element(part, I32(0)) for part in (by_lane, entries))
-        for lane in range(1, LANES):
-            value, entry = (build.extract_element(part, I32(lane)) for part in (by_lane, entries))
-            equal = build.fcmp_ordered("==", value, least)
-            earlier = build.and_(equal, build.icmp_signed("<", entry, farthest))
-            better = build.or_(build.fcmp_ordered("<", value, least), earlier)
-            least = build.select(better, value, least)
-            farthest = build.select(better, entry, farthest)
+        _, farthest = self.foremost(by_lane, entries, "<")
         self._copy(self._row(build.sext(farthest, I64)), self._second)
 
     def iterate(self) -> None:
