@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import soundfile as sf
 
 from murmur_cli.errors import ExitCode
 from murmur_cli.recipe_file import read_recipe
+from support.media_files import write_excerpt
 from support.murmur_call import call_main
 from support.tiny_folder import write_tiny_folder
 from support.tiny_speech_llms.vibevoice import write_vibevoice_folder
@@ -29,10 +31,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, sample_wav: Path) -> Path:
     folder = tmp_path_factory.mktemp("user")
     for name, write in WRITERS.items():
         write(folder / name)
-    samples, rate = sf.read(sample_wav)
-    assert rate == RATE
-    sf.write(folder / "talk.wav", samples[7 * RATE : 8 * RATE + RATE // 2], RATE)
-    sf.write(folder / "silence.wav", 0 * samples[:RATE], RATE)
+    write_excerpt(sample_wav, folder / "talk.wav", 7.0, 8.5)
+    sf.write(folder / "silence.wav", np.zeros(RATE), RATE)
     return folder
 
 

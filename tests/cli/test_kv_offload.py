@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-import soundfile as sf
 
 from murmur_cli.errors import ExitCode
+from support.media_files import write_excerpt
 from support.murmur_call import call_main
 from support.tiny_folder import write_tiny_folder
 from support.tiny_speech_llms.vibevoice import write_vibevoice_folder
@@ -19,7 +19,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the library's own, about tiny configurations
 ]
 
-RATE = 16_000
 WRITERS = {"whisper": write_tiny_folder, "vibevoice": write_vibevoice_folder}
 NOTE = re.compile(
     r"kv offload: \d+\.\d MB of the speech cache on the device, \d+\.\d MB in host memory; "
@@ -33,9 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, sample_wav: Path) -> Path:
     folder = tmp_path_factory.mktemp("user")
     for name, write in WRITERS.items():
         write(folder / name)
-    samples, rate = sf.read(sample_wav)
-    assert rate == RATE
-    sf.write(folder / "talk.wav", samples[7 * RATE : 8 * RATE + RATE // 2], RATE)
+    write_excerpt(sample_wav, folder / "talk.wav", 7.0, 8.5)
     return folder
 
 

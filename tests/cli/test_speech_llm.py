@@ -8,10 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-import soundfile as sf
 from jsonschema import Draft202012Validator
 
 from murmur_cli.errors import ExitCode
+from support.media_files import write_excerpt
 from support.murmur_call import Called, call_main
 from support.tiny_speech_llms.vibevoice import write_vibevoice_folder
 
@@ -20,18 +20,14 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the library's own, about tiny configurations
 ]
 
-RATE = 16_000
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, sample_wav: Path) -> Path:
     """A tiny random VibeVoice, and two recordings of some seconds of real speech."""
     folder = tmp_path_factory.mktemp("user")
     write_vibevoice_folder(folder / "model")
-    samples, rate = sf.read(sample_wav)
-    assert rate == RATE
-    sf.write(folder / "first.wav", samples[7 * RATE : 13 * RATE], RATE)
-    sf.write(folder / "second.wav", samples[13 * RATE : 16 * RATE], RATE)
+    write_excerpt(sample_wav, folder / "first.wav", 7.0, 13.0)
+    write_excerpt(sample_wav, folder / "second.wav", 13.0, 16.0)
     return folder
 
 

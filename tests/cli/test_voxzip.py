@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-import soundfile as sf
 
 from murmur_cli.errors import ExitCode
+from support.media_files import write_excerpt
 from support.murmur_call import call_main
 from support.tiny_speech_llms.vibevoice import write_vibevoice_folder
 
@@ -18,17 +18,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the library's own, about tiny configurations
 ]
 
-RATE = 16_000
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, sample_wav: Path) -> Path:
     """A tiny random VibeVoice, and some seconds of real speech."""
     folder = tmp_path_factory.mktemp("user")
     write_vibevoice_folder(folder / "model")
-    samples, rate = sf.read(sample_wav)
-    assert rate == RATE
-    sf.write(folder / "talk.wav", samples[7 * RATE : 17 * RATE], RATE)
+    write_excerpt(sample_wav, folder / "talk.wav", 7.0, 17.0)
     return folder
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import soundfile
 
 RATE_HZ = 16_000
 
@@ -79,3 +80,12 @@ def cut_file(path: Path, source: Path, share: float) -> Path:
     content = source.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
     return path
+
+
+def write_excerpt(recording: Path, path: Path, start_s: float, end_s: float) -> None:
+    """Write the part of a 16 kHz recording between two times as a file of its own."""
+    samples, rate_hz = soundfile.read(
+        recording, start=round(start_s * RATE_HZ), stop=round(end_s * RATE_HZ)
+    )
+    assert rate_hz == RATE_HZ
+    soundfile.write(path, samples, rate_hz)
