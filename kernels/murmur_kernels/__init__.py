@@ -28,7 +28,7 @@ from murmur_kernels.range_summaries import range_summaries
 from murmur_kernels.ranges import MAX_RANGES, Ranges, StepRanges, step_ranges
 from murmur_kernels.reorder_entries import reorder_entries
 from murmur_kernels.score_accumulate import score_accumulate
-from murmur_kernels.selection import Selection, Summaries
+from murmur_kernels.selection import MOST_GAIN, SecondOrder, Selection, Summaries
 from murmur_kernels.term_trace import TermTrace
 from murmur_kernels.topk_select import topk_select
 from murmur_kernels.tree_order import Tree, tree_order
@@ -37,6 +37,7 @@ from murmur_kernels.two_means import two_means
 __all__ = [
     "GROUPS_UNIT",
     "MAX_RANGES",
+    "MOST_GAIN",
     "NO_WEIGHT",
     "Attended",
     "Clusters",
@@ -46,6 +47,7 @@ __all__ = [
     "GroupState",
     "PrefixSums",
     "Ranges",
+    "SecondOrder",
     "Selection",
     "StepRanges",
     "Summaries",

@@ -13,23 +13,51 @@ MAX_HEAD_RANGES = 128
 """Ranges that one KV head of a row may have beside those that all its heads share."""
 
 
+MOST_GAIN = 3.0
+"""Natural logarithm of the factor by which spread keys raise a summary's weight at most. Beyond
+it few entries carry a group, of which a variance knows nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondOrder:
+    """How the entries of groups lie around their means, of all groups of a (row, KV head).
+
+    With t = scale |q| deviation, a summary's score grows by min(t^2 / 2, MOST_GAIN): the mean of
+    exp(scale q . k) over keys k around a mean, were they normal and alike in all directions. And
+    where summaries hold the share p of the softmax, p scale q . tilts is added to the result: in
+    a group values differ with their keys, so that its mean leans to what the query wants.
+
+    Attributes:
+        deviations: (rows, kv_heads, S) float32, root of the mean square of an element of the
+            keys of a group about their mean.
+        tilts: (rows, kv_heads, head_dim, head_dim), the dtype of the means: mean over all entries
+            of the product of element i of the key and j of the value, about the means of their
+            group, at [..., i, j].
+    """
+
+    deviations: torch.Tensor
+    tilts: torch.Tensor
+
+
 @dataclass(frozen=True, slots=True)
 class Summaries:
     """Groups of entries of which only the mean is read, one term of the softmax each.
 
     A term scores scale * q . key + log_count and contributes its value: what its entries would,
-    if all of them were equal to the mean.
+    if all of them were equal to the mean. With `second_order` it stands for entries that differ.
 
     Attributes:
         keys, values: (rows, kv_heads, S, head_dim), the arena's dtype or float32.
         log_counts: (rows, kv_heads, S) float32, natural logarithm of the entries of a group.
         counts: (rows, kv_heads) int32, how many of the S are terms; the others are not used.
+        second_order: how the entries of the groups lie around their means.
     """
 
     keys: torch.Tensor
     values: torch.Tensor
     log_counts: torch.Tensor
     counts: torch.Tensor
+    second_order: SecondOrder | None = None
 
     def __post_init__(self) -> None:
         shape, device = self.keys.shape, self.keys.device
@@ -39,6 +67,11 @@ class Summaries:
         check_tensor("counts", self.counts, shape[:2], INT32, device)
         for name, means in (("keys", self.keys), ("values", self.values)):
             _check_contiguous(f"mean {name}", means, (1,))
+        if self.second_order is not None:
+            tilts, dim = self.second_order.tilts, shape[3]
+            check_tensor("deviations", self.second_order.deviations, shape[:3], FLOAT32, device)
+            check_tensor("tilts", tilts, (*shape[:2], dim, dim), (self.keys.dtype,), device)
+            _check_contiguous("tilts", tilts, (dim, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +195,17 @@ class Selection:
 
         summaries = self.summaries
         if summaries is not None:
+            spread = summaries.second_order
+            if spread is not None:
+                spread = SecondOrder(
+                    spread.deviations.index_select(0, at), spread.tilts.index_select(0, at)
+                )
             summaries = Summaries(
                 summaries.keys.index_select(0, at),
                 summaries.values.index_select(0, at),
                 summaries.log_counts.index_select(0, at),
                 summaries.counts.index_select(0, at) * exists[:, None],
+                spread,
             )
         return replace(
             self,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from murmur_kernels import Selection, Summaries
+from murmur_kernels import SecondOrder, Selection, Summaries
 from murmur_kernels.reference.decode_attention import (
     ReferenceAttention,
     decode_attention_reference,
@@ -117,8 +117,12 @@ def make_case(
     max_terms: int | None = None,
     device: torch.device | None = None,
     seed: int = 0,
+    second_order: bool = False,
 ) -> Case:
-    """Standard normal query, keys, values and means; log counts between 0 and 3."""
+    """Standard normal query, keys, values and means; log counts between 0 and 3.
+
+    With `second_order` deviations between 0 and 3, so that some gains are cut, and tilts.
+    """
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(len(rows), kv_heads * ratio, dim, generator=generator).to(query_dtype)
     keys, values = torch.randn(2, num_slots, kv_heads, capacity, dim, generator=generator).to(dtype)
@@ -126,7 +130,7 @@ def make_case(
         query.to(device),
         keys.to(device),
         values.to(device),
-        make_selection(rows, kv_heads, dim, dtype, max_terms, device, generator),
+        make_selection(rows, kv_heads, dim, dtype, max_terms, device, generator, second_order),
         dim**-0.5 if scale is None else scale,
     )
 
@@ -139,6 +143,7 @@ def make_selection(
     max_terms: int | None,
     device: torch.device | None,
     generator: torch.Generator,
+    second_order: bool = False,
 ) -> Selection:
     """The tensors of what rows select; kinds that nobody selects are absent."""
     heads = [row.heads or [Head()] * kv_heads for row in rows]
@@ -174,7 +179,15 @@ def make_selection(
         mean_keys, mean_values = means.masked_fill(free, math.nan).to(device)
         log_counts = 3 * torch.rand(len(rows), kv_heads, room, generator=generator)
         log_counts = log_counts.masked_fill(free[..., 0], math.nan).to(device)
-        summaries = Summaries(mean_keys, mean_values, log_counts, sizes.to(device))
+        spread = None
+        if second_order:
+            deviations = 3 * torch.rand(len(rows), kv_heads, room, generator=generator)
+            tilts = torch.randn(len(rows), kv_heads, dim, dim, generator=generator)
+            spread = SecondOrder(
+                deviations.masked_fill(free[..., 0], math.nan).to(device),
+                tilts.masked_fill((sizes == 0)[..., None, None], math.nan).to(dtype).to(device),
+            )
+        summaries = Summaries(mean_keys, mean_values, log_counts, sizes.to(device), spread)
     ranges = pairs([row.ranges for row in rows], 6)
     num_ranges = torch.tensor([len(row.ranges) for row in rows], dtype=torch.int32)
     return Selection(

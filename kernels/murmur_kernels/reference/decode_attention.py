@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from murmur_kernels.selection import Selection
+from murmur_kernels.selection import MOST_GAIN, Selection
 
 
 class ReferenceAttention(NamedTuple):
@@ -17,7 +17,8 @@ class ReferenceAttention(NamedTuple):
         log_sum_exp: (rows, heads).
         probabilities: (rows, heads, terms) in the order of the selection, zero beyond.
         entries: of each row and KV head, the arena entries of its first terms, in order.
-        absolute: (rows, heads, head_dim), sum over terms of probability * |value|.
+        absolute: (rows, heads, head_dim), sum over terms of probability * |value|, and what tilts
+            add with all signs positive.
         magnitude: (rows, heads), largest scale * sum |q_c k_c| + |log_count| of a term.
     """
 
@@ -61,6 +62,10 @@ def decode_attention_reference(
                 k = torch.cat([k, means.keys[row, kv_head, :number].double()])
                 v = torch.cat([v, means.values[row, kv_head, :number].double()])
                 added = means.log_counts[row, kv_head, :number].double()
+                if means.second_order is not None:
+                    deviations = means.second_order.deviations[row, kv_head, :number].double()
+                    length = query[row, head].double().norm() * abs(scale)
+                    added = added + (length * deviations).square().div(2).clamp(max=MOST_GAIN)
                 log_counts = torch.cat([log_counts, added])
             if not len(k):
                 continue
@@ -68,7 +73,13 @@ def decode_attention_reference(
             scores = k @ q * scale + log_counts
             weights = torch.softmax(scores, dim=0)
             out[row, head] = weights @ v
-            absolute[row, head] = weights @ v.abs()
+            spread = None if selection.summaries is None else selection.summaries.second_order
+            if spread is not None and len(k) > len(listed):
+                tilt = spread.tilts[row, kv_head].double()
+                share = weights[len(listed) :].sum() * scale
+                out[row, head] += share * (q @ tilt)
+                absolute[row, head] += share.abs() * (q.abs() @ tilt.abs())
+            absolute[row, head] += weights @ v.abs()
             log_sum_exp[row, head] = torch.logsumexp(scores, dim=0)
             probabilities[row, head, : len(k)] = weights
             magnitude[row, head] = (k.abs() @ q.abs() * abs(scale) + log_counts.abs()).max()

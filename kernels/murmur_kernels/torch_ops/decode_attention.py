@@ -15,7 +15,7 @@ import torch
 from murmur_kernels.attended import Attended
 from murmur_kernels.checks import check_slots, check_within
 from murmur_kernels.ranges import Range, Ranges, StepRanges
-from murmur_kernels.selection import Selection, Summaries
+from murmur_kernels.selection import MOST_GAIN, Selection, Summaries
 
 
 def attention_over_ranges(
@@ -94,6 +94,10 @@ def attention_over_selection(
     ]
     joined = [part.mean * weight[..., None] for part, weight in zip(parts, weights, strict=True)]
     out = torch.stack(joined).sum(dim=0)
+    if selection.summaries is not None and selection.summaries.second_order is not None:
+        tilted = grouped @ selection.summaries.second_order.tilts.float() * scale
+        # A row that has no summaries may hold anything for them.
+        out += torch.where(weights[-1][..., None] > 0, weights[-1][..., None] * tilted, 0.0)
     probabilities = None
     if probe_heads:
         probabilities = torch.zeros(rows, len(probe_heads), selection.terms_bound(capacity))
@@ -252,7 +256,16 @@ def _summaries_part(
     mean_keys = summaries.keys[:, :, :size].float().masked_fill(unknown, 0)
     mean_values = summaries.values[:, :, :size].float().masked_fill(unknown, 0)
     log_counts = summaries.log_counts[:, :, None, :size]
+    if summaries.second_order is not None:
+        deviations = summaries.second_order.deviations[:, :, None, :size]
+        log_counts = log_counts + log_gains(query, deviations, scale)
     return _softmax_part(query @ mean_keys.mT * scale + log_counts, mean_values, known)
+
+
+def log_gains(query: torch.Tensor, deviations: torch.Tensor, scale: float) -> torch.Tensor:
+    """What spread keys add to scores (…, heads, groups) of queries (…, heads, head_dim)."""
+    steps = query.norm(dim=-1, keepdim=True) * abs(scale) * deviations
+    return (steps.square() / 2).clamp(max=MOST_GAIN)
 
 
 def _softmax_part(scores: torch.Tensor, values: torch.Tensor, known: torch.Tensor) -> _Part:
