@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from typing import Any, TypeGuard
 from murmur_cli.audio.path_text import path_text
 from murmur_cli.errors import UsageError
 from murmur_cli.models.cache_folder import cache_folder
+from murmur_cli.near_name import did_you_mean
 from murmur_cli.types.audio_kind import AudioKind, ChunkCurve
 from murmur_cli.types.kv_shares import KvShares
 
@@ -76,8 +76,7 @@ def find_recipe(text: str) -> Path:
     known = sorted(
         {path.stem for folder in (store_folder(), SHIPPED) for path in folder.glob(f"*{ENDING}")}
     )
-    near = difflib.get_close_matches(text, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(text, known)
     listed = f" known: {', '.join(known)}, or" if known else ""
     raise UsageError(f"--recipe {text}: no such recipe{hint};{listed} a file that ends in {ENDING}")
 
@@ -98,8 +97,7 @@ def read_recipe(path: Path) -> RecipeFile:
     known = (*TEXTS, *TABLES, *LISTS)
     for key, value in content.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            hint = did_you_mean(key, known)
             raise UsageError(f"{where}: unknown key '{key}'{hint}; known: {', '.join(known)}")
         kind = dict if key in TABLES else list if key in LISTS else str
         if not isinstance(value, kind):

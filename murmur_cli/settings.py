@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 from murmur_cli.types import ChannelMode, SpeakerHints
 from murmur_cli.types.audio_kind import ChunkCurve
 from murmur_cli.types.kv_shares import KvShares
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
+TASKS = ("transcribe", "translate")
 DEFAULT_FORMATS = ("rttm", "srt", "json")
 DEFAULT_CHUNK_S = 300.0
 DEFAULT_BATCH_SIZE = 16
@@ -166,8 +168,9 @@ class TranscribeSettings:
             raise UsageError(f"--batch-size {self.batch_size}: give 1 to {MAX_BATCH_SIZE}")
         if self.language is not None and not self.language.strip():
             raise UsageError("--language is empty: give a code such as en, or leave it out")
-        if self.task not in ("transcribe", "translate"):
-            raise UsageError(f"--task {self.task}: known tasks are transcribe, translate")
+        if self.task not in TASKS:
+            hint = did_you_mean(self.task, TASKS)
+            raise UsageError(f"--task {self.task}: known tasks are {', '.join(TASKS)}{hint}")
         if self.devices and self.device != "auto":
             raise UsageError("--device and --devices: give one of them")
         if not 0 < self.enroll_threshold <= 1:
@@ -223,7 +226,8 @@ def _named(kind: type[Choice], option: str, text: str) -> Choice:
     try:
         return kind(text)
     except ValueError:
-        raise UsageError(f"{option} {text}: known are {', '.join(kind)}") from None
+        hint = did_you_mean(text, kind)
+        raise UsageError(f"{option} {text}: known are {', '.join(kind)}{hint}") from None
 
 
 def check_hints(hints: SpeakerHints) -> None:

@@ -10,15 +10,12 @@ from murmur_cli.asr.base import AsrBackend
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING, WHISPER_RATES
 from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.policies.kv_budget import AUTO, KvBudget
-from murmur_cli.engine.policies.registry import (
-    build_policy,
-    check_policy_name,
-    check_takes_budget,
-)
+from murmur_cli.engine.policies.registry import POLICIES, build_policy, check_takes_budget
 from murmur_cli.engine.policies.retrieval import check_offload
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
 from murmur_cli.models.device import BALANCED
+from murmur_cli.near_name import did_you_mean
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings, WordTiming
 from murmur_cli.types import PackingRule
@@ -45,7 +42,11 @@ def check_evict(settings: TranscribeSettings) -> None:
     Raises:
         UsageError: there is no policy of that name, or it has no budget to measure.
     """
-    check_policy_name(settings.evict)
+    if settings.evict not in POLICIES:
+        hint = did_you_mean(settings.evict, POLICIES)
+        raise UsageError(
+            f"--evict {settings.evict}: unknown policy{hint}; known: {', '.join(POLICIES)}"
+        )
     if settings.kv_budget == AUTO:
         check_takes_budget(settings.evict, AUTO)
 
@@ -70,6 +71,7 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
             the task, or a place for context.
         ModelError: the files that say so are missing or unreadable.
     """
+    check_evict(settings)
     policy = build_policy(settings.evict, settings.policy_options, _rates(choice, settings))
     if settings.kv_offload:
         check_offload(policy)

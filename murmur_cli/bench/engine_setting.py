@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from murmur_cli.engine.policies.registry import RETRIEVAL, check_policy_name
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 
 BASELINE = "none"
 
@@ -44,8 +44,7 @@ def parse_settings(evict: str, options: Sequence[str]) -> tuple[EngineSetting, .
         if not separator or not dot or not option:
             raise UsageError(f"--evict-opt {text}: write POLICY.KEY=VALUE")
         if policy not in settings:
-            near = difflib.get_close_matches(policy, settings, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            hint = did_you_mean(policy, settings)
             raise UsageError(
                 f"--evict-opt {text}: policy '{policy}' is not in --evict{hint}; "
                 f"there: {', '.join(settings)}"

@@ -6,7 +6,6 @@ open {"options": settings by their Python names} · run {"audio": [paths]}
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from murmur_cli.bench.peak_memory import peak_bytes, reset_peak
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import choose_model
 from murmur_cli.models.device import resolve_device
+from murmur_cli.near_name import did_you_mean
 from murmur_cli.pipeline import Pipeline
 from murmur_cli.progress import SilentProgress
 from murmur_cli.settings import Precision, TranscribeSettings, parse_diarizer
@@ -81,8 +81,7 @@ def settings_of(options: dict[str, Any]) -> TranscribeSettings:
     known = [field.name for field in dataclasses.fields(TranscribeSettings)]
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            hint = did_you_mean(name, known)
             raise UsageError(f"murmur has no setting '{name}'{hint}; it has: {', '.join(known)}")
     made = dict(options)
     if "evict_options" in options:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from murmur_cli.bench.report_files import write_report
 from murmur_cli.bench.report_table import markdown
 from murmur_cli.bench.scaling_part import measure_scaling
 from murmur_cli.errors import MurmurError, UsageError
+from murmur_cli.near_name import did_you_mean
 
 Measured = tuple[BenchPart, tuple[str, ...]]
 
@@ -95,8 +95,7 @@ def parse_parts(text: str) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in PARTS:
-            near = difflib.get_close_matches(name, PARTS, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            hint = did_you_mean(name, PARTS)
             raise UsageError(f"--only {name}: unknown part{hint}; known: {', '.join(PARTS)}")
     return tuple(name for name in PARTS if name in names)
 

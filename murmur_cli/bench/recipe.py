@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import tomllib
 import typing
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from types import UnionType
 from typing import Any, TypeVar
 
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 
 Table = TypeVar("Table")
 
@@ -141,8 +141,7 @@ def _table(kind: type[Table], content: object, where: str) -> Table:
     kinds = typing.get_type_hints(kind)
     for key in content:
         if key not in kinds:
-            near = difflib.get_close_matches(key, kinds, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            hint = did_you_mean(key, kinds)
             raise UsageError(f"{where}: unknown key '{key}'{hint}; known: {', '.join(kinds)}")
     for entry in dataclasses.fields(kind):  # type: ignore[arg-type]  # every kind is a dataclass
         absent = dataclasses.MISSING

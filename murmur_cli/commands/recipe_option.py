@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 
 if TYPE_CHECKING:
     from murmur_cli.types.audio_kind import ChunkCurve
@@ -79,8 +79,7 @@ def _defaults(context: typer.Context, table: Mapping[str, Any], where: str) -> d
     defaults: dict[str, Any] = {}
     for name, value in table.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            hint = did_you_mean(name, known)
             raise UsageError(
                 f"{where}: {context.command.name} has no option '{name}'{hint}; "
                 f"known: {', '.join(known)}"

@@ -12,6 +12,7 @@ from murmur_cli.commands.console import print_data, stderr_console, stdout_conso
 from murmur_cli.commands.recipe_option import RecipeOption
 from murmur_cli.commands.score_table import MOST_TOLD, print_scoreboard, print_unused, shown
 from murmur_cli.errors import ExitCode, UsageError
+from murmur_cli.near_name import did_you_mean
 
 if TYPE_CHECKING:
     from murmur_cli.scoring.scoreboard import Scoreboard
@@ -141,7 +142,8 @@ def score_command(
 
 def _check_output(report_format: str, by_speaker: bool, show_errors: Path | None) -> None:
     if report_format not in REPORTS:
-        raise UsageError(f"--format {report_format}: unknown; known are {', '.join(REPORTS)}")
+        hint = did_you_mean(report_format, REPORTS)
+        raise UsageError(f"--format {report_format}: unknown{hint}; known are {', '.join(REPORTS)}")
     if by_speaker and report_format != "table":
         raise UsageError(f"--by-speaker is for the table; {report_format} has speakers anyway")
     if show_errors is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +18,7 @@ from murmur_cli.models.embedded_whisper import (
 from murmur_cli.models.hub import cached_snapshot, hub_cache
 from murmur_cli.models.local_model import WHISPER_TYPE, check_model_folder, local_model
 from murmur_cli.models.weights import EMBEDDED_INSTALL
+from murmur_cli.near_name import near_name
 from murmur_cli.progress import ProgressHook
 
 DEFAULT_EMBEDDED = "whisper-base"
@@ -154,8 +154,8 @@ def _from_hub(repository: str) -> ModelChoice:
 
 def _unknown(requested: str) -> str:
     names = [entry.name for entry in CATALOG if entry.purpose is Purpose.RECOGNISER]
-    near = difflib.get_close_matches(requested, names, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
+    near = near_name(requested, names)
+    hint = f"did you mean {near}? " if near is not None else ""
     return (
         f"--model {requested}: unknown; {hint}known: auto, {', '.join(names)}, "
         "any hub id OWNER/NAME of such a model, or a folder"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 from murmur_cli.types import Transcript
 from murmur_cli.writers import ctm, json_document, rttm, seglst, srt, stm, text, vtt
 
@@ -58,8 +58,7 @@ def parse_formats(values: Sequence[str]) -> tuple[str, ...]:
 def _known(name: str) -> str:
     if name in WRITERS:
         return name
-    near = get_close_matches(name, [*WRITERS, ALL], n=1)
-    hint = f" (did you mean '{near[0]}'?)" if near else ""
+    hint = did_you_mean(name, [*WRITERS, ALL])
     raise UsageError(f"--format {name}: unknown format{hint}; known formats are {_known_names()}")
 
 

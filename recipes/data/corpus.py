@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 from murmur_cli.recipe_file import RecipeFile, find_recipe, read_recipe
 
 SESSION = "{session}"
@@ -63,8 +63,7 @@ def corpus_of(recipe: RecipeFile) -> Corpus:
     made: dict[str, Any] = {}
     for key, value in recipe.data.items():
         if key not in fields:
-            near = difflib.get_close_matches(key, fields, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            hint = did_you_mean(key, fields)
             raise UsageError(f"{where}: unknown key '{key}'{hint}; known: {', '.join(fields)}")
         made[key] = _value(str(fields[key].type), value, f"{where}.{key}")
     for key in ("corpus", "licence", "page", "folder", "kind"):

@@ -440,11 +440,16 @@ def test_score_when_another_reference_text_is_wanted_then_a_pattern_takes_it(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--norm", "chime9"], "--norm chime9: unknown; known are none, basic, whisper, chime8"),
+        (
+            ["--norm", "chime9"],
+            "--norm chime9: unknown (did you mean chime8?); known are none, basic, whisper, chime8",
+        ),
         (["--norm", "chime8", "--language", "de"], "--norm chime8 is for English; for 'de'"),
         (["--collar", "-1"], "--collar -1: give seconds, 0 or more"),
         (["--der-collar", "nan"], "--der-collar nan: give seconds, 0 or more"),
         (["--format", "xml"], "--format xml: unknown; known are table, json, csv"),
+        (["--format", "JSON"], "--format JSON: unknown (did you mean json?); known are table"),
+        (["--norm", "Whisper"], "--norm Whisper: unknown (did you mean whisper?); known are none"),
         (["-f", "csv", "--by-speaker"], "--by-speaker is for the table"),
         (["--show-errors", "errors.pdf"], "--show-errors errors.pdf: give a name that ends in"),
         (["--show-errors", "no/such/x.html"], "--show-errors no/such/x.html: no file can be"),

@@ -7,6 +7,7 @@ from functools import partial
 from importlib.metadata import version
 
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 from murmur_cli.scoring.normalizers import basic, chime8, whisper
 from murmur_cli.scoring.normalizers.base import Normalizer
 
@@ -25,7 +26,8 @@ def make_normalizer(
         ModelError: a table that its rules need is not installed.
     """
     if name not in NORMALIZERS:
-        raise UsageError(f"--norm {name}: unknown; known are {', '.join(NORMALIZERS)}")
+        hint = did_you_mean(name, NORMALIZERS)
+        raise UsageError(f"--norm {name}: unknown{hint}; known are {', '.join(NORMALIZERS)}")
     if keep_fillers and name != DEFAULT:
         raise UsageError(
             f"--keep-fillers goes with --norm {DEFAULT}; '{name}' has rules of its own"

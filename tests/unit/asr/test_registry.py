@@ -34,6 +34,12 @@ def test_check_when_policy_suits_a_speech_llm_then_accepted(name: str) -> None:
     ("choice", "settings", "message"),
     [
         (WHISPER, {"evict": "speach"}, "unknown policy .did you mean speech"),
+        (
+            WHISPER,
+            {"evict": "C3R"},
+            r"--evict C3R: unknown policy \(did you mean c3r\?\); known: none",
+        ),
+        (VIBEVOICE, {"evict": "c3rr"}, r"--evict c3rr: unknown policy \(did you mean c3r\?\)"),
         (WHISPER, {"evict_options": {"window": "3"}}, "has no such option"),
         (WHISPER, {"evict": "both", "evict_options": {"window": "3"}}, "write speech_window or"),
         (WHISPER, {"evict": "output", "evict_options": {"window": "many"}}, "not a value of type"),
@@ -57,8 +63,10 @@ def test_check_when_context_and_model_takes_it_then_accepted() -> None:
 
 
 def test_check_evict_when_name_is_unknown_then_usage_error() -> None:
-    with pytest.raises(UsageError, match="unknown policy"):
-        check_evict(TranscribeSettings(evict="speach"))
+    with pytest.raises(UsageError, match=r"unknown policy \(did you mean speech\?\)"):
+        check_evict(TranscribeSettings(evict="Speach"))
+    with pytest.raises(UsageError, match="--evict xyz: unknown policy; known: none, output"):
+        check_evict(TranscribeSettings(evict="xyz"))
 
 
 def test_recogniser_when_whisper_then_windows_else_whole_chunks() -> None:

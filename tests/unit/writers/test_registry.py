@@ -13,7 +13,7 @@ def test_parse_formats_when_all_then_every_format():
 
 
 def test_parse_formats_when_name_is_unknown_then_lists_and_suggests():
-    with pytest.raises(UsageError, match=r"'srt'.*rttm, srt, json.*all$"):
+    with pytest.raises(UsageError, match=r"mean srt.*rttm, srt, json.*all$"):
         parse_formats(["srtt"])
 
 
