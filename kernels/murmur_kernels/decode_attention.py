@@ -4,7 +4,7 @@
 
 with a term j for each selected entry of slot slots[r] and KV head h = i // (query_heads /
 kv_heads), s_j = scale * q[r, i] . k_j; and one for each summary of (r, h), s_j = scale *
-q[r, i] . key_j + log_count_j.
+q[r, i] . key_j + log_count_j. What summaries of second order add, `SecondOrder` says.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ def decode_attention(
             keys.dtype,
             keys.shape[3],
             summaries=None if summaries is None else summaries.keys.dtype,
+            second_order=summaries is not None and summaries.second_order is not None,
             grouped=query.shape[1] > keys.shape[1],
         )
     chooser = None if choice is None or code is None else compiled_choice(choice, query.device)
@@ -144,12 +145,17 @@ def decode_attention_path(device: torch.device, dtype: torch.dtype, head_dim: in
     """
     if implementation(device) == "triton":
         return "triton"
-    code = _machine_code(dtype, head_dim, summaries=None, grouped=False)
+    code = _machine_code(dtype, head_dim, summaries=None, second_order=False, grouped=False)
     return "torch" if code is None else "compiled"
 
 
 def _machine_code(
-    dtype: torch.dtype, head_dim: int, *, summaries: torch.dtype | None, grouped: bool
+    dtype: torch.dtype,
+    head_dim: int,
+    *,
+    summaries: torch.dtype | None,
+    second_order: bool,
+    grouped: bool,
 ) -> MachineCode | None:
     if dtype not in ARENA_DTYPES or head_dim % LANES:
         return None
@@ -157,7 +163,7 @@ def _machine_code(
         from murmur_kernels.compiled.machine_code import machine_code
     except ImportError:  # no llvmlite for this platform
         return None
-    return machine_code(head_dim, dtype, summaries, grouped)
+    return machine_code(head_dim, dtype, summaries, second_order=second_order, grouped=grouped)
 
 
 def _on_device(

@@ -48,6 +48,8 @@ ATTENTION = BlockLayout(
         "mean_values": 3,
         "log_counts": 3,
         "counts": 2,
+        "deviations": 3,
+        "tilts": 2,
         "probe_heads": 0,
         "probabilities": 1,
         "first_entries": 1,

@@ -13,14 +13,21 @@ ENTRY_POINT = "murmur_decode_attention"
 
 
 def attention_module(
-    head_dim: int, dtype: torch.dtype, summaries: torch.dtype | None, *, grouped: bool
+    head_dim: int,
+    dtype: torch.dtype,
+    summaries: torch.dtype | None,
+    *,
+    second_order: bool,
+    grouped: bool,
 ) -> str:
     """LLVM IR of the entry point and all it calls.
 
-    `summaries` is the type of their means, None without any; `grouped` says whether several query
-    heads share a KV head.
+    `summaries` is the type of their means, None without any, and `second_order` whether they have
+    deviations and tilts; `grouped` says whether several query heads share a KV head.
     """
     module = ir.Module(ENTRY_POINT)
-    task = add_task(module, head_dim, dtype, summaries, grouped=grouped)
+    task = add_task(
+        *(module, head_dim, dtype, summaries), second_order=second_order, grouped=grouped
+    )
     add_program(module, ENTRY_POINT, task, ATTENTION)
     return str(module)

@@ -69,13 +69,21 @@ def made_here(assembly: Callable[[], str], entry_point: str) -> MachineCode | No
 
 @functools.cache
 def machine_code(
-    head_dim: int, dtype: torch.dtype, summaries: torch.dtype | None, grouped: bool
+    head_dim: int,
+    dtype: torch.dtype,
+    summaries: torch.dtype | None,
+    *,
+    second_order: bool,
+    grouped: bool,
 ) -> MachineCode | None:
-    """The code for a head size, an arena's dtype, that of summaries (None: there are none), and
-    one or several query heads a KV head.
+    """The code for a head size, an arena's dtype, that of summaries (None: there are none) and
+    whether these are of second order, and one or several query heads a KV head.
 
     Made at the first call. None where it cannot be made.
     """
     return made_here(
-        lambda: attention_module(head_dim, dtype, summaries, grouped=grouped), ENTRY_POINT
+        lambda: attention_module(
+            head_dim, dtype, summaries, second_order=second_order, grouped=grouped
+        ),
+        ENTRY_POINT,
     )

@@ -76,4 +76,7 @@ def _arguments(selection: Selection) -> dict[str, int]:
         found |= tensor_arguments("log_counts", means.log_counts)
         found |= tensor_arguments("counts", means.counts)
         found["summaries_room"] = means.keys.shape[2]
+        if means.second_order is not None:
+            found |= tensor_arguments("deviations", means.second_order.deviations)
+            found |= tensor_arguments("tilts", means.second_order.tilts)
     return found

@@ -12,11 +12,12 @@ from murmur_kernels.compiled import LANES
 from murmur_kernels.compiled.argument_block import Arguments
 from murmur_kernels.compiled.arguments import ATTENTION
 from murmur_kernels.compiled.blocks import add_pass
-from murmur_kernels.compiled.code import I64, POINTER, Code, Value, lanes
+from murmur_kernels.compiled.code import FLOAT, I32, I64, POINTER, Code, Value, lanes
 from murmur_kernels.compiled.softmax import add_softmax
 from murmur_kernels.compiled.terms import FAULT_OFFSET, add_terms, row_place
 from murmur_kernels.compiled.tiles import ADDRESSES_BEYOND, Layout, add_mix, add_scores
 from murmur_kernels.compiled.trace import add_trace
+from murmur_kernels.selection import MOST_GAIN
 
 HEADER_BYTES = 64
 """What a thread's scratch begins with: the counts of terms, and sums that nobody wants. Then come
@@ -32,11 +33,13 @@ def add_task(
     dtype: torch.dtype,
     summaries: torch.dtype | None,
     *,
+    second_order: bool,
     grouped: bool,
 ) -> Any:
     """(arguments, scratch, number): row number // kv_heads, KV head number % kv_heads.
 
-    `summaries` is the type of their means, None without any.
+    `summaries` is the type of their means, None without any; `second_order`, whether they have
+    deviations and tilts.
     """
     # Of one type they are read like entries; of another one by code of their own.
     kinds = [dtype] if summaries in (None, dtype) else [dtype, summaries]
@@ -53,16 +56,21 @@ def add_task(
     terms = add_terms(module, "terms", means_follow=len(kinds) == 1)
     softmax, give = add_softmax(module, "softmax"), _add_give(module, "give")
     trace = add_trace(module, "trace")
+    add_tilt = None
+    if summaries is not None and second_order:
+        add_tilt = add_mix(module, "add_tilt", Layout(head_dim, summaries, listed=False))
     task = _Task(module, "task", head_dim)
     task.choose()
     task.scale_queries()
     task.list_terms(terms)
     task.score(over_keys)
     if summaries is not None:
-        task.add_log_counts()
+        task.add_log_counts(second_order=second_order)
     task.normalise(softmax)
     task.give_probabilities(give, trace)
     task.mix(over_values)
+    if add_tilt is not None:
+        task.tilt(add_tilt)
     task.build.ret_void()
     return task.function
 
@@ -156,24 +164,81 @@ class _Task(Code):
 
         self.loop(self._group, [], one)
 
-    def add_log_counts(self) -> None:
-        """To the scores of summaries."""
+    def add_log_counts(self, *, second_order: bool) -> None:
+        """To the scores of summaries; to second order also what spread keys gain."""
+        build = self.build
         place, _ = row_place(self, self._given, self._row)
-        log_counts = self._given.address("log_counts", place, self._kv_head)
-        stride = self._given.stride("log_counts", 2)
+        names = ("log_counts", "deviations") if second_order else ("log_counts",)
+        tables = [
+            (self._given.address(name, place, self._kv_head), self._given.stride(name, 2))
+            for name in names
+        ]
+        most = ir.Constant(FLOAT, MOST_GAIN)
 
-        def of_head(_: Value, scores: Value) -> None:
+        def of_head(head: Value, scores: Value) -> None:
             of_means = self.at(scores, (self._entries, 4))
+            half_square = self._half_square(head) if second_order else most
 
             def one(index: Value, _: Sequence[Value]) -> list[Value]:
                 place = self.at(of_means, (index, 4))
-                log_count = self.load_float(self.at(log_counts, (index, stride)))
-                self.store(self.build.fadd(self.load_float(place), log_count), place)
+                found = [self.load_float(self.at(base, (index, step))) for base, step in tables]
+                added = found[0]
+                if second_order:
+                    gain = build.fmul(half_square, build.fmul(found[1], found[1]))
+                    less = build.fcmp_ordered("<", gain, most)
+                    added = build.fadd(added, build.select(less, gain, most))
+                self.store(build.fadd(self.load_float(place), added), place)
                 return []
 
             self.loop(self._summaries, [], one)
 
         self._for_each_head(of_head)
+
+    def _half_square(self, head: Value) -> Value:
+        """Half the square of the length of a scaled query."""
+        query = self.at(self._queries, (head, 4 * self._head_dim))
+        squares: Value = lanes(0.0)
+        for column in range(0, self._head_dim, LANES):
+            part = self.load(self.at(query, I64(4 * column)))
+            squares = self.fma(part, part, squares)
+        half = self.build.fmul(self.sums([squares] * LANES), lanes(0.5))
+        return self.build.extract_element(half, I32(0))
+
+    def tilt(self, function: Any) -> None:
+        """Add the scaled query through the tilts, weighted by the share of the summaries.
+
+        The queries are written over.
+        """
+        build = self.build
+        place, _ = row_place(self, self._given, self._row)
+        tilts = self._given.address("tilts", place, self._kv_head)
+        vectors = build.lshr(self._summaries, I64(3))
+        first_left = build.shl(vectors, I64(3))
+
+        def of_head(head: Value, scores: Value) -> None:
+            of_means = self.at(scores, (self._entries, 4))
+
+            def add(index: Value, total: Sequence[Value]) -> list[Value]:
+                part = self.load(self.at(of_means, (index, 4 * LANES)))
+                return [build.fadd(total[0], part)]
+
+            def add_left(index: Value, total: Sequence[Value]) -> list[Value]:
+                part = self.load_float(self.at(of_means, (build.add(first_left, index), 4)))
+                return [build.fadd(total[0], part)]
+
+            (by_lane,) = self.loop(vectors, [lanes(0.0)], add)
+            whole = build.extract_element(self.sums([by_lane] * LANES), I32(0))
+            left = build.sub(self._summaries, first_left)
+            share = self.spread(self.loop(left, [whole], add_left)[0])
+            query = self.at(self._queries, (head, 4 * self._head_dim))
+            for column in range(0, self._head_dim, LANES):
+                part = self.at(query, I64(4 * column))
+                self.store(build.fmul(self.load(part), share), part)
+            out = self.at(self._out, (head, 4 * self._head_dim))
+            build.call(function, [query, tilts, I64(self._head_dim), out])
+
+        with build.if_then(build.icmp_signed(">", self._summaries, I64(0))):
+            self._for_each_head(of_head)
 
     def normalise(self, softmax: Any) -> None:
         """Scores become probabilities."""
