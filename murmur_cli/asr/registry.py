@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 
 from murmur_cli.asr.base import AsrBackend
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING, WHISPER_RATES
-from murmur_cli.engine.policies.base import RequestRates
+from murmur_cli.engine.policies.base import EvictionPolicy, RequestRates
 from murmur_cli.engine.policies.kv_budget import AUTO, KvBudget
-from murmur_cli.engine.policies.registry import POLICIES, build_policy, check_takes_budget
-from murmur_cli.engine.policies.retrieval import check_offload
+from murmur_cli.engine.policies.registry import (
+    BUDGET,
+    POLICIES,
+    RETRIEVAL,
+    build_policy,
+    check_takes_budget,
+)
+from murmur_cli.engine.policies.retrieval import check_heads, check_offload, retrieval_of
+from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
-from murmur_cli.models.device import BALANCED
+from murmur_cli.models.device import BALANCED, resolve_device
 from murmur_cli.near_name import did_you_mean
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings, WordTiming
@@ -67,9 +74,10 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
     An embedded model that was never converted is asked for language and task when it loads.
 
     Raises:
-        UsageError: the policy or its options are wrong for this model, or it lacks the language,
-            the task, or a place for context.
-        ModelError: the files that say so are missing or unreadable.
+        UsageError: the policy or its options are wrong for this model, budgets by head are
+            another's, or it lacks the language, the task, or a place for context.
+        ModelError: the files that say so are missing or unreadable, or the model whose words
+            VoxZip groups speech by cannot be had.
     """
     check_evict(settings)
     policy = build_policy(settings.evict, settings.policy_options, _rates(choice, settings))
@@ -83,17 +91,84 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
         from murmur_cli.asr.speech_llm.loading import check_ask
 
         check_ask(choice.model_type, _speech_llm_options(settings))
+    _check_heads(choice, policy)
+    if choice.is_whisper:
+        _check_whisper_ask(choice, settings.language, settings.task, settings.context)
+    else:
+        _check_anchors(policy, settings)
+
+
+def _check_heads(choice: ModelChoice, policy: EvictionPolicy) -> None:
+    """Reject budgets by head that are another model's, if the model's files tell its heads."""
+    rule = retrieval_of(policy)
+    if rule is None or rule.budget.by_head is None or not choice.location.is_dir():
         return
-    asks_nothing = (
-        settings.language is None and settings.task == "transcribe" and not settings.context
-    )
+    if choice.is_whisper:
+        from murmur_cli.asr.whisper.kv_heads import whisper_kv_heads
+
+        check_heads(policy, whisper_kv_heads(choice.location))
+    else:
+        from murmur_cli.asr.speech_llm.loading import kv_heads_in
+
+        check_heads(policy, kv_heads_in(choice.location, choice.model_type))
+
+
+def _check_whisper_ask(
+    choice: ModelChoice, language: str | None, task: str = "transcribe", context: str = ""
+) -> None:
+    asks_nothing = language is None and task == "transcribe" and not context
     if asks_nothing or not choice.location.is_dir():
         return
     from murmur_cli.asr.whisper.tokens import load_tokens
 
     tokens = load_tokens(choice.location)
-    any_language = settings.language or next(iter(tokens.languages), None)
-    tokens.prompt(any_language, settings.task, settings.context)
+    any_language = language or next(iter(tokens.languages), None)
+    tokens.prompt(any_language, task, context)
+
+
+def _check_anchors(policy: EvictionPolicy, settings: TranscribeSettings) -> None:
+    """Reject a recogniser of anchors that is not there, is no Whisper or lacks the language."""
+    rule = policy.speech
+    if not isinstance(rule, VoxZip) or not rule.groups_speech:
+        return
+    from murmur_cli.asr.speech_llm.anchor_loading import choose_anchor_model
+
+    device = settings.devices[0] if settings.devices else resolve_device(settings.device)
+    anchors = choose_anchor_model(rule, device)
+    try:
+        _check_whisper_ask(anchors, settings.language)
+    except UsageError as error:
+        raise UsageError(f"--evict-opt anchor_model={rule.anchor_model}: {error}") from error
+
+
+def check_takes_head_shares(choice: ModelChoice, settings: TranscribeSettings) -> None:
+    """Reject a policy for which there is nothing to calibrate: it takes no budgets by head.
+
+    Raises:
+        UsageError: it does not; those that do are named.
+    """
+    rates = _rates(choice, settings)
+    shares = {BUDGET: str(KvBudget(by_head=((0.5, 0.5),)))}
+    if not _can_build(settings.evict, shares, rates):
+        others = [name for name in RETRIEVAL if _can_build(name, shares, rates)]
+        raise UsageError(
+            f"--evict {settings.evict}: takes no budgets by head, which are what 'murmur "
+            f"calibrate' measures; give one of {', '.join(others)}"
+        )
+
+
+def takes_budget(choice: ModelChoice, settings: TranscribeSettings) -> bool:
+    """Whether a budget can be given to the policy with its options; False if these are wrong."""
+    some_budget = {**settings.evict_options, BUDGET: str(KvBudget(share=0.5))}
+    return _can_build(settings.evict, some_budget, _rates(choice, settings))
+
+
+def _can_build(policy: str, options: dict[str, str], rates: RequestRates) -> bool:
+    try:
+        build_policy(policy, options, rates)
+    except UsageError:
+        return False
+    return True
 
 
 def with_measured_budget(choice: ModelChoice, settings: TranscribeSettings) -> TranscribeSettings:

@@ -18,7 +18,7 @@ from murmur_cli.commands.speaker_options import (
     chunk_seconds,
 )
 from murmur_cli.commands.table import print_table
-from murmur_cli.errors import ExitCode, UsageError
+from murmur_cli.errors import ExitCode, RecordingError, UsageError
 from murmur_cli.settings import (
     DEFAULT_BATCH_SIZE,
     DEFAULT_CHUNK_S,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 MODEL = "Recognition"
 EXIT_CODES_HELP = (
-    "Exit codes: 0 the recipe is written; 1 a recording cannot be read; 2 wrong call, or no "
-    "speech; 4 model missing; 130 interrupted."
+    "Exit codes: 0 the recipe is written; 2 wrong call, or no speech; 3 a recording cannot be "
+    "read; 4 model missing; 130 interrupted."
 )
 DEFAULT_MEAN = 0.125
 """What c3r reads one by one; its summaries are as many again."""
@@ -115,6 +115,9 @@ def calibrate_command(
     except KeyboardInterrupt:
         display.line("interrupted; no recipe is written")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except RecordingError as error:
+        display.line(f"failed: {error}; no recipe is written", style="red")
+        raise typer.Exit(ExitCode.NOTHING_PROCESSED) from error
     if not quiet:
         display.line(f"wrote {path}; use it: murmur transcribe --recipe {write_recipe}")
         _print(made)
@@ -129,8 +132,9 @@ def _measure(
     display: ProgressDisplay,
 ) -> tuple[Calibration, Path]:
     """Measure, write the recipe and give its path; all that can be refused is refused before."""
-    from murmur_cli.asr.registry import check_evict, check_request
+    from murmur_cli.asr.registry import check_evict, check_request, check_takes_head_shares
     from murmur_cli.audio.discover import find_inputs
+    from murmur_cli.audio.reader import read_recording
     from murmur_cli.calibration.recipe_text import recipe_text
     from murmur_cli.calibration.run import calibrate
     from murmur_cli.models.choice import choose_model
@@ -138,15 +142,18 @@ def _measure(
     from murmur_cli.sweeps.recipe_text import recipe_path
     from murmur_cli.writers.output import check_directory, write_whole
 
-    check_evict(TranscribeSettings(evict=evict, kv_budget="auto"))
+    as_used = replace(settings, evict=evict)
+    check_evict(as_used)
     sources = find_inputs(audio, recursive=settings.recursive)
     path = recipe_path(write_recipe)
     check_directory(path.parent, "--write-recipe")
     resolved = resolve_device(settings.device)
     choice = choose_model(settings.model, resolved)
-    # Shares by head, as the recipe will have them: not every policy takes them.
-    by_head = replace(settings, evict=evict, kv_budget=f"{mean},{mean}")
-    check_request(choice, by_head)
+    check_request(choice, as_used)
+    check_takes_head_shares(choice, as_used)
+    for source in sources:
+        # Decoding is done again later; a file that fails then has cost the loading of a model.
+        read_recording(source, track=settings.track, channels=settings.channels)
     display.note(f"model {choice.name} on {resolved}: {choice.reason}")
     with display:
         made = calibrate(sources, settings, choice, resolved, mean, display)

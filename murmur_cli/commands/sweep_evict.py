@@ -8,6 +8,7 @@ import typer
 
 from murmur_cli.commands.sweep_call import GRID, SweepCall, sweep_command
 from murmur_cli.commands.sweep_run import run_and_report
+from murmur_cli.errors import UsageError
 from murmur_cli.settings import DEFAULT_CHUNK_S
 
 FULL_ATTENTION = "none"
@@ -49,6 +50,11 @@ def sweep_evict_command(
     from murmur_cli.sweeps.build import SweepGrid
     from murmur_cli.sweeps.grid import parse_policy, parse_sizes, parse_variants
 
+    if ";" in kv_budget:
+        raise UsageError(
+            f"--kv-budget {kv_budget}: a sweep takes entries, such as 256, and shares, such as "
+            "0.25, apart by commas; shares by head are for 'murmur transcribe'"
+        )
     policies = dict.fromkeys(
         parse_policy(text) for text in (FULL_ATTENTION, *(evict or DEFAULT_POLICIES))
     )

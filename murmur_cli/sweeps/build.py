@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from murmur_cli.asr.registry import check_evict, check_request, longest_chunk_s
+from murmur_cli.asr.registry import check_request, longest_chunk_s, takes_budget
 from murmur_cli.bench.murmur_worker import settings_of
 from murmur_cli.errors import UsageError
-from murmur_cli.models.choice import ModelChoice, choose_model
+from murmur_cli.models.choice import ModelChoice, ModelKind, choose_model, prepare
+from murmur_cli.settings import TranscribeSettings
 from murmur_cli.sweeps.grid import (
-    BUDGET,
     ChunkSize,
     PolicySetting,
     SweepSetting,
@@ -61,10 +61,13 @@ def settings_for(
     scaled: set[str] = set()
     for name in dict.fromkeys(grid.models):
         choice = choose_model(name, str(common["device"]))
+        if choice.kind is ModelKind.EMBEDDED:
+            # Every run needs the conversion; what the model lacks then shows before the first.
+            prepare(choice)
         if not choice.is_whisper:
             scaled.add(choice.name)
         sizes = _sizes(choice, grid.sizes, longest_s, say)
-        policies = _policies(choice, grid, common)
+        policies = _policies(choice, grid, common, sizes[0].ceiling_s(longest_s))
         own = grid_of([choice.name], sizes, policies)
         for setting in own:
             _check(choice, setting.policy, common, setting.size.ceiling_s(longest_s))
@@ -112,27 +115,37 @@ def _sizes(
 
 
 def _policies(
-    choice: ModelChoice, grid: SweepGrid, common: Mapping[str, Any]
+    choice: ModelChoice, grid: SweepGrid, common: Mapping[str, Any], chunk_s: float
 ) -> tuple[PolicySetting, ...]:
-    budgets: dict[PolicySetting, Sequence[str]] = {}
-    refusals: list[UsageError] = []
-    for policy in grid.policies if grid.budgets else ():
-        budgeted = PolicySetting(policy.name, (*policy.options, (BUDGET, grid.budgets[0])))
-        try:
-            _check(choice, budgeted, common, NEVER_REACHED_S)
-        except UsageError as refusal:
-            refusals.append(refusal)
-        else:
-            budgets[policy] = grid.budgets
-    if refusals and not budgets:
-        raise refusals[-1]
-    return with_variants(grid.policies, grid.variants, budgets)
+    """The grid's policies, with its budgets where they take one."""
+    if not grid.budgets:
+        return with_variants(grid.policies, grid.variants, {})
+    taking = [
+        policy
+        for policy in grid.policies
+        if takes_budget(choice, _settings(choice, policy, common, chunk_s))
+    ]
+    if not taking:
+        for policy in grid.policies:
+            _check(choice, policy, common, chunk_s)
+        names = ", ".join(policy.label for policy in grid.policies)
+        raise UsageError(
+            f"--kv-budget {','.join(grid.budgets)}: no policy of the sweep has a budget ({names}); "
+            "add one that has, such as --evict c3r"
+        )
+    return with_variants(grid.policies, grid.variants, dict.fromkeys(taking, grid.budgets))
 
 
 def _check(
     choice: ModelChoice, policy: PolicySetting, common: Mapping[str, Any], chunk_s: float
 ) -> None:
-    settings = settings_of(
+    check_request(choice, _settings(choice, policy, common, chunk_s))
+
+
+def _settings(
+    choice: ModelChoice, policy: PolicySetting, common: Mapping[str, Any], chunk_s: float
+) -> TranscribeSettings:
+    return settings_of(
         {
             **common,
             "model": choice.name,
@@ -141,5 +154,3 @@ def _check(
             "evict_options": dict(policy.options),
         }
     )
-    check_evict(settings)
-    check_request(choice, settings)

@@ -36,6 +36,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, sample_wav: Path) -> Path:
     return folder
 
 
+def refuse_to_load(*_: object) -> None:
+    raise AssertionError("a model is being loaded")
+
+
 @pytest.mark.parametrize("model", WRITERS)
 def test_calibrate_when_done_then_transcribe_takes_its_budgets(
     model: str,
@@ -105,11 +109,52 @@ def test_calibrate_when_there_is_no_speech_then_usage_error_and_no_recipe(
 
 
 @pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("missing.wav",), "missing.wav: cannot be read (No such file or directory)"),
+        (("talk.wav", "missing.wav"), "missing.wav: cannot be read (No such file or directory)"),
+        (("folder.wav",), "folder.wav: not readable as audio (it is a folder)"),
+        (("empty.wav",), "empty.wav: "),
+        (("junk.wav", "talk.wav"), "junk.wav: not readable as audio"),
+    ],
+)
+def test_calibrate_when_a_recording_cannot_be_read_then_code_3_before_a_model_loads(
+    names: tuple[str, ...],
+    reason: str,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "folder.wav").mkdir()
+    (tmp_path / "empty.wav").touch()
+    (tmp_path / "junk.wav").write_bytes(b"no audio" * 99)
+    (tmp_path / "talk.wav").write_bytes((folder / "talk.wav").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("murmur_cli.stages.recogniser_for", refuse_to_load)
+    called = call_main(
+        capsys, "calibrate", *names, "--model", str(folder / "whisper"), "--write-recipe", "x.toml"
+    )
+    assert (called.code, called.out) == (ExitCode.NOTHING_PROCESSED, "")
+    (line,) = called.err_lines
+    assert line.startswith(f"failed: {reason}")
+    assert line.endswith("; no recipe is written")
+    assert not Path("x.toml").exists()
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--mean", "0"), "--mean 0: give a share above 0 and at most 1"),
-        (("--evict", "align"), "--kv-budget auto: policy 'align' chooses by position"),
-        (("--evict", "pyramidkv"), "pyramidkv shares its budget out over the layers by itself"),
+        (("--evict", "align"), "--evict align: takes no budgets by head, which are what 'murmur"),
+        (("--evict", "none"), "--evict none: takes no budgets by head, which are what 'murmur"),
+        (
+            ("--evict", "pyramidkv"),
+            "murmur: --evict pyramidkv: takes no budgets by head, which are what 'murmur calibrate'"
+            " measures; give one of c3, c3r, quest, unique, clusterkv, h2o, snapkv, chunkkv, vox",
+        ),
+        (("--evict", "PyramidKV+output"), "unknown policy (did you mean pyramidkv+output?)"),
+        (("--evict", "pyramidkv+output"), "--evict pyramidkv+output: takes no budgets by head"),
         (("--write-recipe", "./talk.wav"), "./talk.wav: give a name, or a file that ends in .toml"),
         (("--write-recipe", "/proc/x.toml"), "give another one with --write-recipe"),
         (("--evict", "c4"), "--evict c4: unknown policy"),
@@ -124,6 +169,7 @@ def test_calibrate_when_called_wrongly_then_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.setattr("murmur_cli.stages.recogniser_for", refuse_to_load)
     given = options if "--model" in options else (*options, "--model", "./whisper")
     given = given if "--write-recipe" in given else (*given, "--write-recipe", "x.toml")
     called = call_main(capsys, "calibrate", "talk.wav", *given)

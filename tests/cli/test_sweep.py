@@ -222,7 +222,52 @@ def test_sweep_when_a_recording_cannot_be_read_then_it_is_named_and_the_rest_is_
         ("sweep-chunks", ["--write-recipe", "/dev/null/x.toml"], "/dev/null cannot be written to"),
         ("sweep-chunks", ["--write-recipe", "/"], "--write-recipe /: is a folder"),
         ("sweep-chunks", ["--ref", "nowhere"], "nowhere: no such file"),
-        ("sweep-evict", ["--evict", "output", "--kv-budget", "0.5"], "has no budget"),
+        (
+            "sweep-evict",
+            ["--evict", "output", "--kv-budget", "0.5,9"],
+            "--kv-budget 0.5,9: no policy of the sweep has a budget (none, output); add one that",
+        ),
+        (
+            "sweep-evict",
+            ["--evict", "outptu", "--kv-budget", "0.5"],
+            "--evict outptu: unknown policy (did you mean output?)",
+        ),
+        (
+            "sweep-evict",
+            ["--evict", "c3r", "--kv-budget", "0.1;0.2"],
+            "--kv-budget 0.1;0.2: a sweep takes entries, such as 256, and shares, such as 0.25, "
+            "apart by commas; shares by head are for 'murmur transcribe'",
+        ),
+        (
+            "sweep-evict",
+            ["--evict", "c3r", "--evict", "output", "--kv-budget", "0.1,0.2;0.3,0.4"],
+            "--kv-budget 0.1,0.2;0.3,0.4: a sweep takes entries",
+        ),
+        (
+            "sweep-evict",
+            ["--evict", "c3r:budget=0.1;0.2;0.3"],
+            "--kv-budget: has shares for 3 layers of 1 KV heads, and the model has 2 layers of",
+        ),
+        (
+            "sweep-evict",
+            ["--evict", "c3r", "--evict-opt", "c3r.budget=0.5,0.1;0.2;0.3"],
+            "--kv-budget: has shares for 3 layers of 1 KV heads, and the model has 2 layers of",
+        ),
+        (
+            "sweep-chunks",
+            ["--evict", "quest:budget=0.1;0.2;0.3"],
+            "--kv-budget: has shares for 3 layers of 1 KV heads, and the model has 2 layers of",
+        ),
+        (
+            "sweep-evict",
+            ["--evict", "c3r", "--kv-budget", "0.5,2x"],
+            "--kv-budget 2x: give entries",
+        ),
+        (
+            "sweep-evict",
+            ["--evict", "c3r", "--kv-budget", "2x,0.5"],
+            "--kv-budget 2x: give entries",
+        ),
         ("sweep-evict", ["--chunk", "x"], "--chunk x"),
         ("sweep-evict", ["--evict-opt", "align.before=1", "--evict", "output"], "not in the sweep"),
     ],

@@ -24,6 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, sample_wav: Path) -> Path:
     """A tiny random VibeVoice, and some seconds of real speech."""
     folder = tmp_path_factory.mktemp("user")
     write_vibevoice_folder(folder / "model")
+    (folder / "damaged").mkdir()
+    (folder / "damaged" / "config.json").write_text('{"model_type": "whisper"}', encoding="utf-8")
     write_excerpt(sample_wav, folder / "talk.wav", 7.0, 17.0)
     return folder
 
@@ -54,6 +56,10 @@ def test_voxzip_when_the_model_is_a_speech_llm_then_whispers_words_group_its_spe
     assert 0 < left <= encoded
 
 
+def refuse_to_load(*_: object) -> None:
+    raise AssertionError("a model is being loaded")
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
@@ -68,6 +74,21 @@ def test_voxzip_when_the_model_is_a_speech_llm_then_whispers_words_group_its_spe
             ExitCode.MODEL_MISSING,
             "--evict-opt anchor_model=whisper-bas: unknown; did you mean whisper-base?",
         ),
+        (
+            ("--model", "./model", "--evict-opt", "anchor_model=./nowhere"),
+            ExitCode.MODEL_MISSING,
+            "--evict-opt anchor_model=./nowhere: there is no such folder",
+        ),
+        (
+            ("--model", "./model", "--evict-opt", "anchor_model=./damaged"),
+            ExitCode.MODEL_MISSING,
+            "murmur: --evict-opt anchor_model=./damaged: ",
+        ),
+        (
+            ("--model", "./model", "--evict-opt", "anchor_model=segmentation-3.0"),
+            ExitCode.MODEL_MISSING,
+            "--evict-opt anchor_model=segmentation-3.0: segmentation-3.0 is for",
+        ),
     ],
 )
 def test_voxzip_when_it_cannot_be_then_one_line(
@@ -80,6 +101,7 @@ def test_voxzip_when_it_cannot_be_then_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.setattr("murmur_cli.stages.recogniser_for", refuse_to_load)
     called = call_main(
         capsys, "transcribe", "talk.wav", "--device", "cpu", "--evict", "voxzip",
         "-o", str(tmp_path), "-f", "json", "--no-diarize", *options,

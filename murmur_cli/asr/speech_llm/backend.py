@@ -55,12 +55,8 @@ class SpeechLlmBackend:
 
     @property
     def kv_heads(self) -> tuple[int, ...]:
-        """KV heads of each layer; 0 for layers without an index of the speech: those that see a
-        window only, or read another layer's entries."""
-        return tuple(
-            0 if kind.slides or kind.producer is not None else kind.kv_heads
-            for kind in self._family.layers
-        )
+        """KV heads of each layer; 0 for layers without an index of the speech."""
+        return tuple(kind.indexed_heads for kind in self._family.layers)
 
     def with_policy(self, policy: EvictionPolicy) -> SpeechLlmBackend:
         """The same weights under another policy; sessions of one of them may be open."""

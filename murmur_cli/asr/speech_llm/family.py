@@ -110,7 +110,22 @@ class SpeechLlm(ABC):
     @property
     def layers(self) -> tuple[LayerKind, ...]:
         """What each layer keeps."""
-        config = self.text_config
+        return self.layers_of(self.text_config)
+
+    @classmethod
+    def read_text_config(cls, folder: Path) -> Any:
+        """The text model's configuration out of a folder, weights unread.
+
+        Raises:
+            OSError, ValueError: as transformers raises them.
+        """
+        from transformers import AutoConfig
+
+        return AutoConfig.from_pretrained(folder, local_files_only=True).get_text_config()
+
+    @classmethod
+    def layers_of(cls, config: Any) -> tuple[LayerKind, ...]:
+        """What each layer of a text model of this configuration keeps."""
         head_dim = getattr(config, "head_dim", None)
         if head_dim is None:
             head_dim = config.hidden_size // config.num_attention_heads

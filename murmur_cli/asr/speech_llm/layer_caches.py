@@ -32,6 +32,11 @@ class LayerKind:
     producer: int | None = None
     slides: bool = False
 
+    @property
+    def indexed_heads(self) -> int:
+        """KV heads with an index of the speech; none in a layer that slides or has no entries."""
+        return 0 if self.slides or self.producer is not None else self.kv_heads
+
 
 @dataclass(frozen=True, slots=True)
 class LayerPlace:

@@ -59,9 +59,7 @@ def load_speech_llm(
         raise ModelError(f"{traits.label} needs a package that is not there: {error}") from None
     except Exception as error:
         # Libraries raise all sorts of errors over files that hold something else than they should.
-        raise ModelError(
-            f"model folder {folder}: cannot load as {traits.label}: {_reason(error)}"
-        ) from error
+        raise _cannot_load(folder, traits.label, error) from error
     rule = policy.speech
     anchors = None
     if isinstance(rule, VoxZip) and rule.groups_speech:
@@ -128,6 +126,24 @@ def check_ask(model_type: str, options: SpeechLlmOptions) -> None:
             f"--chunk {options.max_audio_s:g}: {traits.label} is meant for at most "
             f"{traits.max_chunk_s:g} seconds"
         )
+
+
+def kv_heads_in(folder: Path, model_type: str) -> tuple[int, ...]:
+    """`SpeechLlmBackend.kv_heads` of a model in a folder, from its configuration alone.
+
+    Raises:
+        ModelError: the configuration does not describe such a model.
+    """
+    family_type = family_of(model_type)
+    try:
+        layers = family_type.layers_of(family_type.read_text_config(folder))
+    except Exception as error:
+        raise _cannot_load(folder, family_type.traits.label, error) from error
+    return tuple(kind.indexed_heads for kind in layers)
+
+
+def _cannot_load(folder: Path, label: str, error: Exception) -> ModelError:
+    return ModelError(f"model folder {folder}: cannot load as {label}: {_reason(error)}")
 
 
 def _reason(error: Exception) -> str:

@@ -75,6 +75,12 @@ class QwenOmni(SpeechLlm):
         model.model.visual = None  # Nothing is looked at; its memory goes to the rows.
         return cls(model, tokenizer, extractor)
 
+    @classmethod
+    def read_text_config(cls, folder: Path) -> Any:
+        """The thinker's, which the whole model's configuration holds."""
+        config = cls.thinker_type().config_class.from_pretrained(folder, local_files_only=True)
+        return config.get_text_config()
+
     @property
     def text_model(self) -> Any:
         """The thinker's decoder layers."""

@@ -4,10 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from murmur_cli.asr.registry import check_evict, check_request, longest_chunk_s, recogniser_for
+from murmur_cli.asr.registry import (
+    check_evict,
+    check_request,
+    check_takes_head_shares,
+    longest_chunk_s,
+    recogniser_for,
+    takes_budget,
+)
 from murmur_cli.asr.whisper.request_shape import WHISPER_PACKING
-from murmur_cli.engine.policies.registry import POLICIES
-from murmur_cli.errors import UsageError
+from murmur_cli.engine.policies.registry import POLICIES, RETRIEVAL
+from murmur_cli.errors import ModelError, UsageError
 from murmur_cli.models.choice import ModelChoice, ModelKind
 from murmur_cli.progress import SilentProgress
 from murmur_cli.settings import TranscribeSettings
@@ -27,7 +34,9 @@ def test_check_when_policy_suits_whisper_then_accepted(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if not name.startswith("align")])
 def test_check_when_policy_suits_a_speech_llm_then_accepted(name: str) -> None:
-    check(VIBEVOICE, evict=name)
+    # The first stage of voxzip looks for its own recogniser.
+    options = {"stages": "2"} if name.startswith("voxzip") else {}
+    check(VIBEVOICE, evict=name, evict_options=options)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +82,70 @@ def test_recogniser_when_whisper_then_windows_else_whole_chunks() -> None:
     settings, progress = TranscribeSettings(), SilentProgress()
     assert recogniser_for(WHISPER, settings, "cpu", progress).packing == WHISPER_PACKING
     assert recogniser_for(VIBEVOICE, settings, "cpu", progress).packing is None
+
+
+def whisper_of(folder: Path, config: str) -> ModelChoice:
+    (folder / "config.json").write_text(config, encoding="utf-8")
+    return ModelChoice("mine", ModelKind.FOLDER, folder, "a test")
+
+
+def test_check_when_shares_are_those_of_the_whisper_then_accepted(tmp_path: Path) -> None:
+    model = whisper_of(tmp_path, '{"decoder_layers": 2, "decoder_attention_heads": 3}')
+    check(model, evict="c3r+output", kv_budget="0.1,0.2,0.3;0.4,0.5,0.6")
+    check(model, evict="speech")
+    check(model, evict="c3r", kv_budget="0.1")
+
+
+@pytest.mark.parametrize("shares", ["0.1;0.2", "0.1,0.2,0.3", "0.1,0.2;0.3,0.4", ";0.1,0.2,0.3"])
+def test_check_when_shares_are_of_another_model_then_usage_error(
+    shares: str, tmp_path: Path
+) -> None:
+    model = whisper_of(tmp_path, '{"decoder_layers": 2, "decoder_attention_heads": 3}')
+    with pytest.raises(UsageError, match="and the model has 2 layers of 3 KV heads; run 'murmur"):
+        check(model, evict="c3r", kv_budget=shares)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("{", "config.json: does not say how many decoder layers"),
+        ("[]", "config.json: does not say how many decoder layers"),
+        ('{"decoder_layers": 2}', "KeyError: 'decoder_attention_heads'"),
+        ('{"decoder_layers": 0, "decoder_attention_heads": "x"}', "has 0 decoder layers of x head"),
+    ],
+)
+def test_check_when_the_configuration_tells_no_heads_then_model_error(
+    config: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        check(whisper_of(tmp_path, config), evict="c3r", kv_budget="0.1;0.2")
+
+
+def test_takes_budget_when_nothing_would_read_it_then_false() -> None:
+    def takes(choice: ModelChoice, evict: str, **options: str) -> bool:
+        return takes_budget(choice, TranscribeSettings(evict=evict, evict_options=options))
+
+    assert takes(WHISPER, "c3r")
+    assert takes(WHISPER, "pyramidkv+output", speech_window="3")
+    assert takes(VIBEVOICE, "voxzip")
+    assert not takes(VIBEVOICE, "voxzip", stages="1")
+    assert not takes(WHISPER, "output")
+    assert not takes(WHISPER, "none")
+    assert not takes(WHISPER, "c3rr")
+    assert not takes(WHISPER, "c3r", colour="red")
+
+
+@pytest.mark.parametrize("evict", ["pyramidkv", "pyramidkv+output", "none", "both"])
+@pytest.mark.parametrize("choice", [WHISPER, VIBEVOICE], ids=["whisper", "speech_llm"])
+def test_head_shares_when_a_policy_takes_none_then_those_that_do_are_named(
+    choice: ModelChoice, evict: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        check_takes_head_shares(choice, TranscribeSettings(evict=evict))
+    named = str(refused.value).rpartition("give one of ")[2].split(", ")
+    assert set(named) == {name for name in RETRIEVAL if name != "pyramidkv"}
+    for name in named:
+        check_takes_head_shares(choice, TranscribeSettings(evict=name))
 
 
 def test_longest_chunk_when_the_model_is_meant_for_less_then_lowered() -> None:

@@ -97,11 +97,10 @@ class Gemma4(SpeechLlm):
         """Gemma's layers."""
         return self.model.model.language_model
 
-    @property
-    def layers(self) -> tuple[LayerKind, ...]:
+    @classmethod
+    def layers_of(cls, config: Any) -> tuple[LayerKind, ...]:
         """Sliding and full layers differ in head size; the last ones read an earlier layer's
         entries: of their own type, the last that keeps some."""
-        config = self.text_config
         producers: dict[str, int] = {}
         kinds = []
         for layer, mode in enumerate(config.kv_sharing_modes):
