@@ -45,6 +45,7 @@ WORDLESS_FORMATS = ("rttm", "json")
 
 
 def diarize_command(
+    context: typer.Context,
     audio: Annotated[
         list[Path], typer.Argument(help="Recordings and folders of recordings.", show_default=False)
     ],
@@ -108,7 +109,7 @@ def diarize_command(
         run_recordings(
             audio,
             settings,
-            enrolment_of(enroll, diarize=True),
+            enrolment_of(context, enroll, enroll_threshold, diarize=True),
             ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose),
             Detail(show=False, quiet=quiet, debug=debug),
         )

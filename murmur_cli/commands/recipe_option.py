@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from murmur_cli.errors import UsageError
+from murmur_cli.commands.option_source import is_of_recipe
+from murmur_cli.errors import ModelError, UsageError
 from murmur_cli.near_name import did_you_mean
 
 if TYPE_CHECKING:
@@ -16,6 +19,11 @@ if TYPE_CHECKING:
 
 NOT_IN_RECIPES = ("recipe", "help", "output", "show", "quiet", "verbose", "debug", "show_errors")
 """What a call does with its results is not part of how it comes to them."""
+
+RECIPE = "murmur.recipe"
+"""Key of the recipe's name in a call's context."""
+
+_OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
 def take_recipe(context: typer.Context, text: str | None) -> str | None:
@@ -30,7 +38,8 @@ def take_recipe(context: typer.Context, text: str | None) -> str | None:
 
     recipe = read_recipe(find_recipe(text))
     table = recipe.options.get(str(context.command.name), {})
-    context.default_map = _defaults(context, table, f"recipe {recipe.name}")
+    context.default_map = _defaults(context, table, _where(recipe.name))
+    context.meta[RECIPE] = recipe.name
     return text
 
 
@@ -45,6 +54,23 @@ RecipeOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def names_recipe(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with a `context` and `RecipeOption`: what is wrong with a value that the recipe
+    gave is told with the recipe's name."""
+
+    @functools.wraps(command)
+    def called(**options: Any) -> None:
+        try:
+            command(**options)
+        except (UsageError, ModelError) as error:
+            context: typer.Context = options["context"]
+            if RECIPE in context.meta and _is_about_recipe(context, str(error)):
+                raise type(error)(f"{_where(context.meta[RECIPE])}: {error}") from error
+            raise
+
+    return called
 
 
 def curves_for_auto(chunk: str, recipe: str | None) -> tuple[ChunkCurve, ...]:
@@ -90,5 +116,36 @@ def _defaults(context: typer.Context, table: Mapping[str, Any], where: str) -> d
             raise UsageError(f"{where}: '{name}' takes one value")
         if isinstance(value, bool) and not getattr(parameter, "is_flag", False):
             raise UsageError(f"{where}: '{name}' is no switch; give its value")
-        defaults[str(parameter.name)] = [value] if several and isinstance(value, str) else value
+        given = [value] if several and not isinstance(value, list) else value
+        defaults[str(parameter.name)] = _checked(context, parameter, given, f"{where}: {name}")
     return defaults
+
+
+def _checked(context: typer.Context, parameter: Any, value: object, where: str) -> object:
+    """The value, if the option takes such a one."""
+    try:
+        taken = parameter.process_value(context, value)
+    except typer.BadParameter as error:
+        raise UsageError(f"{where} = {value!r}: {error.message.rstrip('.')}") from None
+    if isinstance(value, float) and isinstance(taken, int) and taken != value:
+        raise UsageError(f"{where} = {value!r}: not a whole number")
+    return value
+
+
+def _is_about_recipe(context: typer.Context, message: str) -> bool:
+    """Whether a message is about a value of the recipe: its first words name the option or begin
+    with the value; where they name no option, any other words."""
+    head = message.partition(":")[0]
+    named = set(_OPTION.findall(head)) or set(_OPTION.findall(message))
+    for parameter in context.command.params:
+        if is_of_recipe(context, str(parameter.name)):
+            value = context.params.get(str(parameter.name))
+            if named & {*parameter.opts, *parameter.secondary_opts}:
+                return True
+            if isinstance(value, str) and message.startswith((f"{value}: ", f"{value} ")):
+                return True
+    return False
+
+
+def _where(name: str) -> str:
+    return f"recipe {name}"

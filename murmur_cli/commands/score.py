@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from murmur_cli.commands.console import print_data, stderr_console, stdout_console
-from murmur_cli.commands.recipe_option import RecipeOption
+from murmur_cli.commands.recipe_option import RecipeOption, names_recipe
 from murmur_cli.commands.score_table import MOST_TOLD, print_scoreboard, print_unused, shown
 from murmur_cli.errors import ExitCode, UsageError
 from murmur_cli.near_name import did_you_mean
@@ -28,7 +28,9 @@ REPORTS = ("table", "json", "csv")
 ERROR_PAGES = (".html", ".txt")
 
 
+@names_recipe
 def score_command(
+    context: typer.Context,
     reference: Annotated[
         Path, typer.Argument(metavar="REF", help="Reference: a file or folder.", show_default=False)
     ],
@@ -110,6 +112,7 @@ def score_command(
             show_default=False,
         ),
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and warnings only.")] = False,
 ) -> None:
     """Score transcripts: WER, cpWER, tcpWER, ORC-WER, DI-cpWER, DER and JER.
 
@@ -129,7 +132,9 @@ def score_command(
     stretches = read_stretches(uem, [reference])
     found = _hypotheses(hypotheses, exclude or [], reference)
     board = score_all(pair_sessions(references, found), normalizer, settings, stretches)
-    _tell(board, references, found)
+    _warn(board, found)
+    if not quiet:
+        _tell(board, references, found)
     _tell_whole(board, stretches)
     code = _exit_code(board, found)
     if code is not ExitCode.NOTHING_PROCESSED:
@@ -182,14 +187,22 @@ def _hypotheses(paths: Sequence[Path], exclude: Sequence[str], reference: Path) 
     return read_side(files, chosen=frozenset(paths)).without(exclude)
 
 
-def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:
-    """Say on standard error what was not scored, not used or found by another name."""
+def _warn(board: Scoreboard, hypotheses: Side) -> None:
+    """Say on standard error what failed and what is missing."""
     console = stderr_console()
     for file in hypotheses.unreadable:
         console.print(f"failed: {shown(file.reason)}")
     for session in board.sessions:
-        if (remark := _remark(session)) is not None:
-            console.print(f"{shown(session.session_id)}: {remark}")
+        if (warning := _warning(session)) is not None:
+            console.print(f"{shown(session.session_id)}: {warning}")
+
+
+def _tell(board: Scoreboard, references: Side, hypotheses: Side) -> None:
+    """Say on standard error what was found by another name, not used or not asked for."""
+    console = stderr_console()
+    for session in board.sessions:
+        if _warning(session) is None and session.pair.note is not None:
+            console.print(f"{shown(session.session_id)}: {session.pair.note}")
     print_unused(console, (*references.unused, *hypotheses.unused))
     for name in board.without_reference:
         console.print(f"{shown(name)}: no reference, not scored")
@@ -205,14 +218,14 @@ def _tell_whole(board: Scoreboard, stretches: Mapping[str, object]) -> None:
         stderr_console().print(f"not in the UEM, scored whole: {names}{more}")
 
 
-def _remark(session: SessionScore) -> str | None:
+def _warning(session: SessionScore) -> str | None:
     if session.standing == "failed":
         return "not scored, its hypothesis failed"
     if session.standing == "missing":
         return "no hypothesis; all of it counts as left out"
     if session.lacks_words:
         return "no hypothesis of its words; they count as left out"
-    return session.pair.note
+    return None
 
 
 def _exit_code(board: Scoreboard, hypotheses: Side) -> ExitCode:

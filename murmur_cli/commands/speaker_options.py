@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from murmur_cli.commands.option_source import is_typed
 from murmur_cli.errors import UsageError
 from murmur_cli.settings import FULL_CHUNK_S
 
@@ -84,15 +85,26 @@ AllowPartialOption = Annotated[
 ]
 
 
-def enrolment_of(values: Sequence[str] | None, *, diarize: bool) -> EnrolRequest:
+def enrolment_of(
+    context: typer.Context, values: Sequence[str] | None, threshold: float, *, diarize: bool
+) -> EnrolRequest:
     """What '--enroll' asks for.
 
+    context: of a command with an `enroll_threshold`. A recipe may give that, too, and is not bound
+    to say whose voices it is for.
+
     Raises:
-        UsageError: see `parse_requests`; or no speakers are wanted.
+        UsageError: see `parse_requests`; no speakers are wanted; or the call gives a threshold and
+            no voices.
     """
     from murmur_cli.enrolment.request import NO_ENROLMENT, parse_requests
 
     if not values:
+        if is_typed(context, "enroll_threshold"):
+            raise UsageError(
+                f"--enroll-threshold {threshold:g}: there is no known voice to compare with; give "
+                "--enroll NAME=FILE, too, or leave it out"
+            )
         return NO_ENROLMENT
     if not diarize:
         raise UsageError("--enroll names speakers; do not give --no-diarize with it")

@@ -10,7 +10,12 @@ import typer
 
 from murmur_cli.commands.console import stderr_console
 from murmur_cli.commands.progress_display import ProgressDisplay
-from murmur_cli.commands.recipe_option import RecipeOption, curves_for_auto, shares_for_auto
+from murmur_cli.commands.recipe_option import (
+    RecipeOption,
+    curves_for_auto,
+    names_recipe,
+    shares_for_auto,
+)
 from murmur_cli.commands.recording_run import run_recordings
 from murmur_cli.commands.report import Detail
 from murmur_cli.commands.speaker_options import (
@@ -52,7 +57,9 @@ from murmur_cli.types import ChannelMode, SpeakerHints
 MODEL = "Recognition"
 
 
+@names_recipe
 def transcribe_command(
+    context: typer.Context,
     audio: Annotated[
         list[Path], typer.Argument(help="Recordings and folders of recordings.", show_default=False)
     ],
@@ -230,7 +237,7 @@ def transcribe_command(
         run_recordings(
             audio,
             settings,
-            enrolment_of(enroll, diarize=diarize),
+            enrolment_of(context, enroll, enroll_threshold, diarize=diarize),
             ProgressDisplay(stderr_console(), quiet=quiet, verbose=verbose),
             Detail(show, quiet, debug),
         )

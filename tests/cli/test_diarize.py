@@ -117,6 +117,7 @@ def test_diarize_when_exclusive_then_no_two_turns_overlap(
         (["--channels", "left"], "--channels left: known are mix, split, auto"),
         (["--enroll-threshold", "0"], "--enroll-threshold 0: give more than 0, at most 1"),
         (["--enroll-threshold", "nan"], "--enroll-threshold nan: give more than 0"),
+        (["--enroll-threshold", "0.3"], "--enroll-threshold 0.3: there is no known voice to"),
         (["--enroll", "Anna=gone.wav"], "--enroll Anna=gone.wav: gone.wav: no such file"),
         (["--speakers", "0"], "--speakers 0: give 1 or more"),
         (["-o", ""], "-o is empty"),

@@ -77,6 +77,25 @@ def test_recipe_when_an_option_is_given_too_then_it_wins(
         ("[transcribe]\noutput = 'x'\n", "transcribe has no option 'output'"),
         ("[transcribe]\nchunk = [1, 2]\n", "'chunk' takes one value"),
         ("[transcribe]\nbatch_size = true\n", "'batch_size' is no switch; give its value"),
+        ("[transcribe]\nbatch_size = 'many'\n", "recipe own: batch_size = 'many': "),
+        ("[transcribe]\nbatch_size = 2.5\n", "recipe own: batch_size = 2.5: "),
+        ("[transcribe]\nbatch_size = inf\n", "recipe own: batch_size = inf: "),
+        ("[transcribe]\nbatch_size = 0\n", "recipe own: --batch-size 0: give 1 to 4096"),
+        ("[transcribe]\ntrack = -1\n", "recipe own: track = -1: "),
+        ("[transcribe]\ndiarize = 'maybe'\n", "recipe own: diarize = 'maybe': "),
+        ("[transcribe]\ntemperature = 'hot'\n", "recipe own: temperature = 'hot': "),
+        ("[transcribe]\ntemperature = 9\n", "recipe own: --temperature 9: give 0 to 2"),
+        ("[transcribe]\nchunk = 0.1\n", "recipe own: --chunk 0.1: give at least 1 seconds"),
+        ("[transcribe]\nchunk = 'long'\n", "recipe own: --chunk long: give seconds, 'auto' or"),
+        ("[transcribe]\nevict_opt = [1]\n", "recipe own: --evict-opt 1: write KEY=VALUE"),
+        ("[transcribe]\nformat = 'srtt'\n", "recipe own: --format srtt: unknown format (did you"),
+        ("[transcribe]\nprecision = 'int4'\n", "recipe own: --precision int4: known are"),
+        ("[transcribe]\ndiarize = false\nspeakers = 2\n", "recipe own: counts of speakers help"),
+        ("[transcribe]\nenroll_threshold = 7\n", "recipe own: --enroll-threshold 7: give more"),
+        ("[transcribe]\nenroll = 'a'\n", "recipe own: --enroll a: "),
+        ("[transcribe]\nhotwords_file = 'no'\n", "recipe own: --hotwords-file no: No such file"),
+        ("name = 'mine'\n[transcribe]\nspeakers = 0\n", "recipe mine: --speakers 0: give 1 or"),
+        ("[transcribe]\ntask = 'sing'\nchunk = 30\n", "recipe own: --task sing: known tasks are"),
     ],
 )
 def test_recipe_when_wrong_then_one_line_and_code_2(
@@ -88,6 +107,109 @@ def test_recipe_when_wrong_then_one_line_and_code_2(
     assert called.code == ExitCode.USAGE
     (line,) = called.err_lines
     assert message in line
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("evict = 'C3R'", ExitCode.USAGE, "recipe own: --evict C3R: unknown policy (did you mean"),
+        (
+            "evict = 'c3r'\nevict_opt = 'refresh=x'",
+            ExitCode.USAGE,
+            "recipe own: --evict-opt refresh=x: not a value of type int",
+        ),
+        ("device = 'gpu'", ExitCode.USAGE, "recipe own: --device gpu: give auto, cpu"),
+        ("model = 'a/b'", ExitCode.MODEL_MISSING, "recipe own: a/b is not in the hub's cache"),
+        ("model = './no'", ExitCode.MODEL_MISSING, "recipe own: --model ./no: there is no such"),
+        ("model = 'whisper-bse'", ExitCode.MODEL_MISSING, "recipe own: --model whisper-bse: unk"),
+        ("model = './folder'", ExitCode.MODEL_MISSING, "recipe own: ./folder: "),
+    ],
+)
+def test_recipe_when_a_value_shows_wrong_later_then_it_is_named_too(
+    text: str,
+    code: ExitCode,
+    message: str,
+    tmp_path: Path,
+    talk: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    Path("folder").mkdir()
+    Path("own.toml").write_text(f"[transcribe]\n{text}\n")
+    called = call_main(capsys, "transcribe", talk, "--recipe", "own.toml", "--no-diarize")
+    assert called.code == code
+    (line,) = called.err_lines
+    assert line.startswith(f"murmur: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("chunk = 30\nbatch_size = 4", ["--chunk", "0"], "murmur: --chunk 0: give at least 1"),
+        ("evict = 'c3r'", ["--evict", "xyz"], "murmur: --evict xyz: unknown policy; known: "),
+        ("model = 'whisper-base'", ["--evict", "xyz"], "murmur: --evict xyz: unknown policy; kn"),
+        ("speakers = 2", ["--device", "gpu"], "murmur: --device gpu: give auto, cpu"),
+        # Both are at fault, one of them the recipe's.
+        ("kv_budget = '9'", ["--evict-opt", "budget=8"], "murmur: recipe own: --kv-budget and"),
+        ("speakers = 2", ["--no-diarize"], "murmur: counts of speakers help to find them; do not"),
+    ],
+)
+def test_recipe_when_the_call_is_wrong_then_it_is_not_blamed(
+    text: str,
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    talk: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recipe = tmp_path / "own.toml"
+    recipe.write_text(f"[transcribe]\n{text}\n")
+    called = call_main(capsys, "transcribe", talk, "--recipe", recipe, *options)
+    assert called.code == ExitCode.USAGE
+    assert called.err_lines[-1].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("collar = 'wide'", "recipe own: collar = 'wide': "),
+        ("collar = -1", "recipe own: --collar -1: give seconds, 0 or more"),
+        ("norm = 'Basic'", "recipe own: --norm Basic: unknown (did you mean basic?)"),
+        ("format = 'xml'", "recipe own: --format xml: unknown; known are table, json, csv"),
+        ("exclude = 'x'", "recipe own: --exclude x: no reference of that session"),
+        ("uem = 'nowhere.uem'", "recipe own: nowhere.uem: "),
+        ("quiet = true", "recipe own: score has no option 'quiet'"),
+    ],
+)
+def test_score_when_a_value_of_its_recipe_is_wrong_then_one_line_that_names_it(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ref.stm", "hyp.stm"):
+        (tmp_path / name).write_text("s 1 A 0 1 well yes\n")
+    recipe = tmp_path / "own.toml"
+    recipe.write_text(f"[score]\n{text}\n")
+    called = call_main(
+        capsys, "score", tmp_path / "ref.stm", tmp_path / "hyp.stm", "--recipe", recipe
+    )
+    assert called.code == ExitCode.USAGE
+    (line,) = called.err_lines
+    assert line.startswith(f"murmur: {message}")
+
+
+def test_recipe_when_it_has_a_threshold_and_no_voices_then_taken_for_calls_that_have_some(
+    tmp_path: Path, made: list[TranscribeSettings], capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = tmp_path / "own.toml"
+    recipe.write_text("[transcribe]\nenroll_threshold = 0.4\n")
+    assert call_main(capsys, "transcribe", "x.wav", "--recipe", recipe).code == ExitCode.OK
+    assert made[0].enroll_threshold == 0.4
+    called = call_main(
+        capsys, "transcribe", "x.wav", "--recipe", recipe, "--enroll-threshold", "0.3"
+    )
+    assert called.code == ExitCode.USAGE
+    assert called.err_lines[-1].startswith("murmur: --enroll-threshold 0.3: there is no known")
 
 
 def test_score_when_a_recipe_is_given_then_its_table_is_taken(

@@ -504,3 +504,43 @@ def test_score_when_real_references_are_scored_against_themselves_then_nothing_i
     metrics = _json(called)["pooled"]["metrics"]
     assert len(metrics) == 7
     assert {metric["percent"] for metric in metrics.values()} == {0.0}
+
+
+@pytest.mark.parametrize("option", ["-q", "--quiet"])
+def test_score_when_quiet_then_only_what_failed_or_is_missing_beside_the_table(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Notes go: a session that met by its file, and one without a reference."""
+    line = "{} 1 A 0 1 well yes\n"
+    references = {name: line.format(name.partition(".")[0]) for name in ("a.stm", "b.stm", "c.stm")}
+    hypotheses = {
+        "a.stm": line.format("other"),
+        "b.stm": "b 1 A 0 x well\n",
+        "more.stm": line.format("more"),
+    }
+    sides = (_folder(tmp_path / "ref", references), _folder(tmp_path / "hyp", hypotheses))
+    loud = call_main(capsys, "score", *sides)
+    quiet = call_main(capsys, "score", *sides, option)
+    assert (quiet.code, quiet.out) == (loud.code, loud.out)
+    assert loud.code == 1
+    told = [one for one in loud.err_lines if one not in quiet.err_lines]
+    assert quiet.err_lines == [one for one in loud.err_lines if one not in told]
+    assert any(one.startswith("failed: ") for one in quiet.err_lines)
+    assert any("no hypothesis" in one or "not scored, its" in one for one in quiet.err_lines)
+    assert told == [
+        "a: hypothesis 'other', by its file's name",
+        "more: no reference, not scored",
+    ]
+
+
+def test_score_when_quiet_and_all_is_well_then_the_same_table_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "talk 1 A 0 1 well yes\n"
+    references = _folder(tmp_path / "ref", {"talk.stm": text, "talk.clean.stm": text})
+    hypothesis = tmp_path / "hyp.stm"
+    hypothesis.write_text(text + "extra 1 A 0 1 well\n", "utf-8")
+    loud = call_main(capsys, "score", references, hypothesis)
+    assert [one.partition(":")[0] for one in loud.err_lines] == ["not used", "extra"]
+    quiet = call_main(capsys, "score", references, hypothesis, "-q")
+    assert (quiet.code, quiet.out, quiet.err) == (0, loud.out, "")

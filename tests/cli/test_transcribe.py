@@ -90,6 +90,17 @@ def _names(folder: Path) -> list[str]:
         (["--speakers=-1"], "--speakers -1: give 1 or more"),
         (["--min-speakers", "5", "--max-speakers", "2"], "--min-speakers 5 is more than"),
         (["--speakers", "2", "--max-speakers", "3"], "--speakers is exact"),
+        (
+            ["--enroll-threshold", "0.4"],
+            "murmur: --enroll-threshold 0.4: there is no known voice to compare with; give "
+            "--enroll NAME=FILE, too, or leave it out",
+        ),
+        (["--enroll-threshold", "0.5"], "--enroll-threshold 0.5: there is no known voice to"),
+        (["--enroll-threshold", "7"], "--enroll-threshold 7: give more than 0, at most 1"),
+        (
+            ["--no-diarize", "--enroll-threshold", "0.4"],
+            "--enroll-threshold 0.4: there is no known voice to compare with",
+        ),
         (["--no-diarize", "--max-speakers", "3"], "do not give --no-diarize, too"),
         (["--no-diarize", "--diarizer", "pyannote"], "do not give --no-diarize with it"),
         (["--chunk", "0"], "--chunk 0: give at least 1"),
