@@ -17,7 +17,7 @@ from murmur_cli.engine.policies.registry import (
     build_policy,
     check_takes_budget,
 )
-from murmur_cli.engine.policies.retrieval import check_heads, check_offload, retrieval_of
+from murmur_cli.engine.policies.retrieval import check_offload, retrieval_of
 from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
@@ -99,18 +99,24 @@ def check_request(choice: ModelChoice, settings: TranscribeSettings) -> None:
 
 
 def _check_heads(choice: ModelChoice, policy: EvictionPolicy) -> None:
-    """Reject budgets by head that are another model's, if the model's files tell its heads."""
+    """Reject budgets by head that are another model's."""
     rule = retrieval_of(policy)
-    if rule is None or rule.budget.by_head is None or not choice.location.is_dir():
+    if rule is not None and rule.budget.by_head is not None:
+        _check_budget(choice, rule.budget)
+
+
+def _check_budget(choice: ModelChoice, budget: KvBudget) -> None:
+    """Reject shares of other heads than the model's files tell of, if they are there."""
+    if not choice.location.is_dir():
         return
     if choice.is_whisper:
         from murmur_cli.asr.whisper.kv_heads import whisper_kv_heads
 
-        check_heads(policy, whisper_kv_heads(choice.location))
+        budget.check_heads(whisper_kv_heads(choice.location))
     else:
         from murmur_cli.asr.speech_llm.loading import kv_heads_in
 
-        check_heads(policy, kv_heads_in(choice.location, choice.model_type))
+        budget.check_heads(kv_heads_in(choice.location, choice.model_type))
 
 
 def _check_whisper_ask(
@@ -175,14 +181,20 @@ def with_measured_budget(choice: ModelChoice, settings: TranscribeSettings) -> T
     """The settings with what '--kv-budget auto' means for a model: its measured shares, as text.
 
     Raises:
-        UsageError: nothing was measured on this model, or the policy has no budget.
+        UsageError: nothing was measured on this model, the recipe has shares of other heads, or
+            the policy has no budget.
     """
     if settings.kv_budget != AUTO:
         return settings
     check_evict(settings)
     for measured in settings.kv_shares:
         if measured.model == choice.stored_name:
-            return replace(settings, kv_budget=str(KvBudget(by_head=measured.shares)))
+            budget = KvBudget(by_head=measured.shares)
+            try:
+                _check_budget(choice, budget)
+            except UsageError as error:
+                raise UsageError(f"recipe {measured.source}: {error}") from error
+            return replace(settings, kv_budget=str(budget))
     known = dict.fromkeys(measured.model for measured in settings.kv_shares)
     there = f" (there are some of {', '.join(known)})" if known else ""
     raise UsageError(

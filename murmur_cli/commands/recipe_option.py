@@ -66,7 +66,7 @@ def names_recipe(command: Callable[..., None]) -> Callable[..., None]:
             command(**options)
         except (UsageError, ModelError) as error:
             context: typer.Context = options["context"]
-            if RECIPE in context.meta and _is_about_recipe(context, str(error)):
+            if _is_about_recipe(context, str(error)):
                 raise type(error)(f"{_where(context.meta[RECIPE])}: {error}") from error
             raise
 
@@ -134,7 +134,9 @@ def _checked(context: typer.Context, parameter: Any, value: object, where: str) 
 
 def _is_about_recipe(context: typer.Context, message: str) -> bool:
     """Whether a message is about a value of the recipe: its first words name the option or begin
-    with the value; where they name no option, any other words."""
+    with the value; where they name no option, any other words. Not if it names a recipe itself."""
+    if message.startswith(_where("")):
+        return False
     head = message.partition(":")[0]
     named = set(_OPTION.findall(head)) or set(_OPTION.findall(message))
     for parameter in context.command.params:

@@ -9,6 +9,7 @@ from pathlib import Path
 from murmur_cli.errors import ModelError
 from murmur_cli.models.checksum import sha256_of_file
 from murmur_cli.models.embedded_whisper import ModelFolder
+from murmur_cli.models.rope_parameters import wrong_rope
 from murmur_cli.types import ModelIdentity
 
 WHISPER_TYPE = "whisper"
@@ -29,6 +30,9 @@ NEEDED_FILES = {
     "voxtral": ("config.json", "tekken.json"),
 }
 """For the other types: config.json, and a tokenizer in one file or in two."""
+
+THINKER = "thinker_config"
+"""The part of a Qwen-Omni that hears and writes; its talker is never loaded."""
 
 TWO_FILE_TOKENIZER = ("vocab.json", "merges.txt")
 
@@ -56,13 +60,17 @@ def model_type_of(name: str, folder: Path) -> str:
 
 def _check_parts(name: str, folder: Path, model_type: str) -> None:
     """A config.json without its text model would be taken for that of the largest model."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    inner = config.get("thinker_config", config)
+    file = folder / "config.json"
+    config = json.loads(file.read_text(encoding="utf-8"))
+    inner = config.get(THINKER, config)
     if not isinstance(inner, dict) or not isinstance(inner.get("text_config"), dict):
         raise ModelError(
-            f"{name}: {folder / 'config.json'} does not describe the text model of a "
+            f"{name}: {file} does not describe the text model of a "
             f"{SPEECH_LLM_TYPES[model_type]}; fetch it anew: murmur models pull"
         )
+    fault = wrong_rope(inner, f"{THINKER}." if THINKER in config else "")
+    if fault is not None:
+        raise ModelError(f"{name}: {file}: {fault}; fetch it anew: murmur models pull")
 
 
 def check_model_folder(name: str, folder: Path) -> str:

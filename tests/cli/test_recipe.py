@@ -15,6 +15,7 @@ from murmur_cli.settings import TranscribeSettings
 from support.fake_stages import FakeStages, Ready, SpeaksThreeWords
 from support.media_files import RATE_HZ, tone
 from support.murmur_call import Called, call_main
+from support.tiny_folder import write_tiny_folder
 
 RECIPES = sorted(SHIPPED.glob("*.toml"))
 
@@ -123,6 +124,12 @@ def test_recipe_when_wrong_then_one_line_and_code_2(
         ("model = './no'", ExitCode.MODEL_MISSING, "recipe own: --model ./no: there is no such"),
         ("model = 'whisper-bse'", ExitCode.MODEL_MISSING, "recipe own: --model whisper-bse: unk"),
         ("model = './folder'", ExitCode.MODEL_MISSING, "recipe own: ./folder: "),
+        (
+            "model = './whisper'\nevict = 'c3r'\nkv_budget = 'auto'\n[[kv_budget]]\n"
+            "model = '{folder}/whisper'\nmean = 0.1\nshares = [[0.1], [0.1], [0.1]]",
+            ExitCode.USAGE,
+            "recipe own: --kv-budget: has shares for 3 layers of 1 KV heads, and the model has 2",
+        ),
     ],
 )
 def test_recipe_when_a_value_shows_wrong_later_then_it_is_named_too(
@@ -137,6 +144,8 @@ def test_recipe_when_a_value_shows_wrong_later_then_it_is_named_too(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
     Path("folder").mkdir()
+    write_tiny_folder(Path("whisper"))
+    text = text.replace("{folder}", str(tmp_path))
     Path("own.toml").write_text(f"[transcribe]\n{text}\n")
     called = call_main(capsys, "transcribe", talk, "--recipe", "own.toml", "--no-diarize")
     assert called.code == code

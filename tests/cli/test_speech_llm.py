@@ -121,3 +121,24 @@ def test_folder_when_damaged_then_one_line_and_no_transcript(
     assert "Traceback" not in called.err
     assert len(called.err_lines) == 1
     assert not (tmp_path / "second.json").exists()
+
+
+def test_folder_when_its_rope_is_malformed_then_one_line_with_file_and_key(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    damaged = Path(shutil.copytree(folder / "model", tmp_path / "damaged"))
+    config = json.loads((damaged / "config.json").read_text(encoding="utf-8"))
+    config["text_config"]["rope_parameters"] = ["linear", 2.0]
+    (damaged / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    called = transcribe(
+        folder, capsys, monkeypatch, "first.wav", "-o", str(tmp_path), "--model", str(damaged)
+    )
+    assert called.code == ExitCode.MODEL_MISSING
+    (line,) = called.err_lines
+    assert line == (
+        f"murmur: {damaged}: {damaged}/config.json: text_config.rope_parameters is ['linear', 2.0],"
+        " where a table is due; fetch it anew: murmur models pull"
+    )

@@ -111,6 +111,20 @@ def test_auto_when_the_policy_has_no_budget_then_usage_error() -> None:
         with_measured_budget(choice("whisper-base"), settings)
 
 
+def test_auto_when_the_recipe_has_shares_of_other_heads_then_it_is_named(tmp_path: Path) -> None:
+    config = '{"decoder_layers": 2, "decoder_attention_heads": 8}'
+    (tmp_path / "config.json").write_text(config, encoding="utf-8")
+    folder = ModelChoice("mine", ModelKind.FOLDER, tmp_path, "a test")
+    measured = KvShares("mine", 0.2125, SHARES, "kept")
+    settings = TranscribeSettings(evict="c3r", kv_budget="auto", kv_shares=(measured,))
+    with pytest.raises(UsageError) as refused:
+        with_measured_budget(folder, settings)
+    assert str(refused.value) == (
+        "recipe kept: --kv-budget: has shares for 2 layers of 2 KV heads, and the model has 2 "
+        "layers of 8 KV heads; run 'murmur calibrate' with this model"
+    )
+
+
 @pytest.mark.parametrize("typed", ["./mine", "/models/mine"])
 def test_auto_when_the_model_is_a_folder_then_its_whole_path_counts(typed: str) -> None:
     folder = ModelChoice(typed, ModelKind.FOLDER, Path("/models/mine"), "a test")
