@@ -29,9 +29,10 @@ def int32(values: list[Any]) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.int32)
 
 
-def full_case(device: torch.device = CPU) -> Case:
+def full_case(device: torch.device = CPU, *, second_order: bool = False) -> Case:
     heads = [Head([(30, 33)], [5, 7, 2], summaries=2), Head([(1, 2)], [39], summaries=1)]
-    return make_case([Row(1, [(8, 20)], heads), Row(3, [(0, 1)], heads)], ratio=4, device=device)
+    rows = [Row(1, [(8, 20)], heads), Row(3, [(0, 1)], heads)]
+    return make_case(rows, ratio=4, device=device, second_order=second_order)
 
 
 # --- the choice of implementation ---------------------------------------------------------------
@@ -197,7 +198,7 @@ def test_grid_when_selections_differ_then_shapes_alone_decide() -> None:
 @pytest.mark.parametrize(
     "launches",
     [
-        pytest.param(["all"], id="all kinds of terms"),
+        pytest.param(["all", "second order"], id="all kinds of terms"),
         pytest.param([], id="every launch", marks=pytest.mark.slow),
     ],
 )
@@ -230,8 +231,9 @@ def test_kernels_when_compiled_for_a_gpu_then_fit_its_processors(
 
 
 @pytest.mark.gpu
-def test_graph_when_replayed_then_follows_what_the_selection_holds() -> None:
-    case = full_case(torch.device("cuda"))
+@pytest.mark.parametrize("second_order", [False, True])
+def test_graph_when_replayed_then_follows_what_the_selection_holds(second_order: bool) -> None:
+    case = full_case(torch.device("cuda"), second_order=second_order)
     keys, values = (torch.randn_like(cache) for cache in (case.keys, case.values))
     arguments = (case.query, keys, values, case.selection, case.scale)
     decode_attention(*arguments, log_sum_exp=True)  # compiles
@@ -248,8 +250,9 @@ def test_graph_when_replayed_then_follows_what_the_selection_holds() -> None:
 
 
 @pytest.mark.gpu
-def test_op_when_it_runs_then_nobody_waits_for_the_device() -> None:
-    case = full_case(torch.device("cuda"))
+@pytest.mark.parametrize("second_order", [False, True])
+def test_op_when_it_runs_then_nobody_waits_for_the_device(second_order: bool) -> None:
+    case = full_case(torch.device("cuda"), second_order=second_order)
     arguments = (case.query, case.keys, case.values, case.selection, case.scale)
     decode_attention(*arguments, (1, 3), log_sum_exp=True)  # compiles
     torch.cuda.synchronize()

@@ -119,7 +119,7 @@ def attention_launches(only: Sequence[str]) -> Iterator[tuple[str, list[Recorded
     from murmur_kernels.triton_kernels import decode_attention as module
     from support.attention_case import Head, Row, make_case
 
-    bfloat16, float32 = torch.bfloat16, torch.float32
+    bfloat16, float16, float32 = torch.bfloat16, torch.float16, torch.float32
     every = [Head([(0, 3)] * 9, [5] * 9, summaries=9)] * 2
     for name, heads, ratio, dim, dtype, query_dtype in (
         ("ranges", [], 7, 128, bfloat16, bfloat16),
@@ -127,14 +127,18 @@ def attention_launches(only: Sequence[str]) -> Iterator[tuple[str, list[Recorded
         ("indices", [Head([], [5] * 9)] * 2, 7, 128, bfloat16, bfloat16),
         ("all", every, 7, 128, bfloat16, bfloat16),
         ("all, float32", every, 4, 64, float32, float32),
-        ("all, float32 query", every, 8, 96, torch.float16, float32),
-        ("all, ungrouped", every, 1, 80, torch.float16, torch.float16),
+        ("all, float32 query", every, 8, 96, float16, float32),
+        ("all, ungrouped", every, 1, 80, float16, float16),
+        ("second order", every, 7, 128, bfloat16, bfloat16),
+        ("second order, float32", every, 4, 64, float32, float32),
+        ("second order, float32 query", every, 8, 96, float16, float32),
+        ("second order, ungrouped", every, 1, 80, float16, float16),
     ):
         if only and name not in only:
             continue
         case = make_case(
             [Row(0, [(0, 9)], heads)], ratio=ratio, dim=dim, dtype=dtype, query_dtype=query_dtype,
-            max_terms=2048,
+            max_terms=2048, second_order=name.startswith("second order"),
         )  # fmt: skip
         rows, number, _ = case.query.shape
         with recorded(module) as kernels:

@@ -2,13 +2,21 @@
 
 The terms of a (row, KV head) are numbered through ranges, head ranges, indices and summaries. A
 program takes one split of that numbering, for all query heads of the group. A split without
-terms reads nothing of the arena.
+terms reads nothing of the arena, one without summaries nothing of what belongs to them.
 """
 
 from __future__ import annotations
 
 import triton
 import triton.language as tl
+
+from murmur_kernels.triton_kernels.running_softmax import (
+    add_terms,
+    add_weighted,
+    dots,
+    finite,
+    mean_and_lse,
+)
 
 
 @triton.jit
@@ -40,47 +48,12 @@ def _tile(first, numbers, stride, known, dim, DIM: tl.constexpr):
 
 
 @triton.jit
-def _product(a, b, acc, WIDE: tl.constexpr):
-    """acc + a @ b, summed in float32; in tensor cores where both are of one half type."""
-    if WIDE or a.dtype != b.dtype:
-        a = a.to(tl.float32)
-        b = b.to(tl.float32)
-    return tl.dot(a, b, acc, input_precision="ieee")
-
-
-@triton.jit
-def _dots(q, k, GROUPED: tl.constexpr, WIDE: tl.constexpr):
-    """(heads, terms) dot products."""
-    if GROUPED:
-        zeros = tl.zeros((q.shape[0], k.shape[0]), tl.float32)
-        dots = _product(q, tl.trans(k), zeros, WIDE)
-    else:
-        dots = tl.sum(k.to(tl.float32) * q.to(tl.float32), 1)[None, :]
-    return dots
-
-
-@triton.jit
-def _add(q, score, v, top, weight, mix, GROUPED: tl.constexpr, WIDE: tl.constexpr):
-    """Terms joined to the softmax so far: highest score, sum of weights, weighted values."""
-    new_top = tl.maximum(top, tl.max(score, 1))
-    # Without a score above -inf there is nothing to subtract from -inf.
-    safe_top = tl.where(new_top == -float("inf"), 0.0, new_top)
-    share = tl.exp(score - safe_top[:, None])
-    faded = tl.exp(top - safe_top)
-    weight = weight * faded + tl.sum(share, 1)
-    mix = mix * faded[:, None]
-    if GROUPED:
-        mix = _product(share.to(v.dtype) if q.dtype == v.dtype else share, v, mix, WIDE)
-    else:
-        mix += tl.sum(tl.trans(share) * v.to(tl.float32), 0)[None, :]
-    return new_top, weight, mix
-
-
-@triton.jit
-def _mean_and_lse(mix, weight, top):
-    """Without a term zero and -inf; a weight that is not a number stays one."""
-    some = tl.where(weight == 0.0, 1.0, weight)
-    return mix / some[:, None], tl.where(weight == 0.0, -float("inf"), top + tl.log(some))
+def _half_square(q, GROUPED: tl.constexpr):
+    """Half the square of the length of each head's query, (heads, 1)."""
+    wide = q.to(tl.float32)
+    squares = tl.sum(wide * wide, 1)
+    # Of one head a number: a vector's layout would spread to the tiles, which then spill.
+    return squares[:, None] / 2 if GROUPED else tl.sum(squares, 0) / 2
 
 
 @triton.jit
@@ -135,6 +108,13 @@ def attend_split(
     num_means,
     num_means_row,
     num_means_head,
+    deviations,
+    deviation_row,
+    deviation_head,
+    deviation_number,
+    tilts,
+    tilt_row,
+    tilt_head,
     out,
     out_row,
     out_head,
@@ -156,6 +136,8 @@ def attend_split(
     HEAD_RANGES: tl.constexpr,
     HAS_INDICES: tl.constexpr,
     HAS_MEANS: tl.constexpr,
+    HAS_SECOND_ORDER: tl.constexpr,
+    MOST_GAIN: tl.constexpr,
     HAS_LSE: tl.constexpr,
     HAS_SCORES: tl.constexpr,
     SCORES_AT_ENTRIES: tl.constexpr,
@@ -227,33 +209,61 @@ def attend_split(
         known = known & (entry >= 0) & (entry < capacity)
         k = _tile(key_base, entry, key_entry, known, dim, DIM)
         v = _tile(value_base, entry, value_entry, known, dim, DIM)
-        score = _dots(q, k, GROUPED, WIDE) * scale
+        score = dots(q, k, GROUPED, WIDE) * scale
         score = tl.where(known[None, :], score, -float("inf"))
         if HAS_SCORES:
             place = entry if SCORES_AT_ENTRIES else term
             in_scores = is_head[:, None] & (known & (place < scores_width))[None, :]
             tl.store(score_base + place[None, :], score, mask=in_scores)
-        top, weight, mix = _add(q, score, v, top, weight, mix, GROUPED, WIDE)
+        top, weight, mix = add_terms(q, score, v, top, weight, mix, GROUPED, WIDE)
 
     if HAS_MEANS:
         mean_key_base = mean_keys + row * mean_key_row + kv_head * mean_key_head
         mean_value_base = mean_values + row * mean_value_row + kv_head * mean_value_head
         log_count_base = log_counts + row * log_count_row + kv_head * log_count_head
-        for block in tl.range(tl.maximum(start, entries_end), end, BLOCK, num_stages=3):
+        means_start = tl.maximum(start, entries_end)
+        if HAS_SECOND_ORDER:
+            deviation_base = deviations + row * deviation_row + kv_head * deviation_head
+            half_square = _half_square(q, GROUPED) * (scale * scale)
+            # The weight of the means is summed apart: a difference would be off where it is small.
+            entries_top, entries_weight = top, weight
+            weight = tl.zeros((GROUP_PADDED,), tl.float32)
+        for block in tl.range(means_start, end, BLOCK, num_stages=3):
             term = block + number
             known = term < end
             mean = term - entries_end
             k = _tile(mean_key_base, mean, mean_key_number, known, dim, DIM)
             v = _tile(mean_value_base, mean, mean_value_number, known, dim, DIM)
             log_count = tl.load(log_count_base + mean * log_count_number, mask=known, other=0.0)
-            score = _dots(q, k, GROUPED, WIDE) * scale + log_count[None, :]
+            score = dots(q, k, GROUPED, WIDE) * scale + log_count[None, :]
+            if HAS_SECOND_ORDER:
+                deviation_at = deviation_base + mean * deviation_number
+                deviation = tl.load(deviation_at, mask=known, other=0.0)
+                gain = half_square * (deviation * deviation)[None, :]
+                score += tl.minimum(gain, MOST_GAIN, propagate_nan=tl.PropagateNan.ALL)
             score = tl.where(known[None, :], score, -float("inf"))
             if HAS_SCORES:
                 in_scores = is_head[:, None] & (known & (term < scores_width))[None, :]
                 tl.store(score_base + term[None, :], score, mask=in_scores)
-            top, weight, mix = _add(q, score, v, top, weight, mix, GROUPED, WIDE)
+            top, weight, mix = add_terms(q, score, v, top, weight, mix, GROUPED, WIDE)
 
-    mean_value, log_sum = _mean_and_lse(mix, weight, top)
+        if HAS_SECOND_ORDER:
+            # A split adds its own share: joined by their weights, splits hold the whole of it.
+            tilt_base = tilts + row * tilt_row + kv_head * tilt_head
+            tilted = tl.zeros((GROUP_PADDED, DIM_PADDED), tl.float32)
+            for block in range(0, tl.where(means_start < end, DIM, 0), BLOCK):
+                element = block + number
+                known = element < DIM
+                element_at = query + row * query_row + element[None, :] * query_dim
+                in_query = is_head[:, None] & known[None, :]
+                part = tl.load(element_at + head[:, None] * query_head, mask=in_query, other=0.0)
+                tilt = _tile(tilt_base, element, DIM, known, dim, DIM)
+                tilted = add_weighted(part, tilt, tilted, GROUPED, WIDE)
+            # Where the means are of no entries, tilts are of none either, and may be anything.
+            mix += tl.where(weight[:, None] == 0.0, 0.0, (weight * scale)[:, None] * tilted)
+            weight += entries_weight * tl.exp(entries_top - finite(top))
+
+    mean_value, log_sum = mean_and_lse(mix, weight, top)
     out_at = out + row * out_row + head[:, None] * out_head + split * out_split + dim[None, :]
     tl.store(out_at, mean_value.to(out.dtype.element_ty), mask=in_out)
     if HAS_LSE:
@@ -285,11 +295,11 @@ def combine_splits(
     part_sum = tl.load(part_lse + first + number, mask=is_split, other=-float("inf"))
     # Kept as vectors of one head.
     top = tl.max(part_sum, 0) + tl.zeros((1,), tl.float32)
-    share = tl.exp(part_sum - tl.where(top == -float("inf"), 0.0, top))
+    share = tl.exp(part_sum - finite(top))
     weight = tl.sum(share, 0) + tl.zeros((1,), tl.float32)
     at = part + (first + number)[:, None] * DIM + dim[None, :]
     mean = tl.load(at, mask=is_split[:, None] & (dim < DIM)[None, :], other=0.0)
-    mean_value, log_sum = _mean_and_lse(tl.sum(share[:, None] * mean, 0)[None, :], weight, top)
+    mean_value, log_sum = mean_and_lse(tl.sum(share[:, None] * mean, 0)[None, :], weight, top)
     at = out + row * out_row + head * out_head + dim[None, :]
     tl.store(at, mean_value.to(out.dtype.element_ty), mask=(dim < DIM)[None, :])
     if HAS_LSE:

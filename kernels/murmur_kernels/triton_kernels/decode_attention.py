@@ -11,7 +11,7 @@ import torch
 import triton
 
 from murmur_kernels.ranges import MAX_RANGES
-from murmur_kernels.selection import Selection
+from murmur_kernels.selection import MOST_GAIN, Selection
 from murmur_kernels.triton_kernels.attention_splits import (
     attend_split,
     combine_splits,
@@ -58,6 +58,7 @@ def triton_attention(
     dim_padded = max(16, triton.next_power_of_2(dim))
     head_ranges = selection.head_ranges
     ranges_padded = 0 if head_ranges is None else triton.next_power_of_2(head_ranges.shape[2])
+    spread = None if selection.summaries is None else selection.summaries.second_order
     wide = group > 1 and torch.float32 in (query.dtype, keys.dtype)
     block = block or _block(wide, dim_padded, ranges_padded)
     splits = splits or _splits(query.device, rows * kv_heads, selection.terms_bound(capacity))
@@ -88,6 +89,8 @@ def triton_attention(
         HEAD_RANGES=ranges_padded,
         HAS_INDICES=selection.indices is not None,
         HAS_MEANS=selection.summaries is not None,
+        HAS_SECOND_ORDER=spread is not None,
+        MOST_GAIN=MOST_GAIN,
         HAS_LSE=part_lse is not None,
         HAS_SCORES=probabilities is not None,
         SCORES_AT_ENTRIES=at_entries,
@@ -141,6 +144,7 @@ def _with_strides(tensor: torch.Tensor | None, axes: int) -> tuple[Any, ...]:
 
 def _selection_arguments(selection: Selection) -> tuple[Any, ...]:
     means = selection.summaries
+    spread = None if means is None else means.second_order
     return (
         *_with_strides(selection.slots, 1),
         *_with_strides(selection.active, 1),
@@ -154,4 +158,6 @@ def _selection_arguments(selection: Selection) -> tuple[Any, ...]:
         *_with_strides(None if means is None else means.values, 3),
         *_with_strides(None if means is None else means.log_counts, 3),
         *_with_strides(None if means is None else means.counts, 2),
+        *_with_strides(None if spread is None else spread.deviations, 3),
+        *_with_strides(None if spread is None else spread.tilts, 2),
     )
