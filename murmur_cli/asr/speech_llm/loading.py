@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from transformers.utils import logging as transformers_logging
 
+from murmur_cli.asr.library_error import reason_of
 from murmur_cli.asr.speech_llm.anchor_loading import load_anchor_recogniser
 from murmur_cli.asr.speech_llm.backend import SpeechLlmBackend
 from murmur_cli.asr.speech_llm.families.registry import family_of
@@ -143,14 +144,4 @@ def kv_heads_in(folder: Path, model_type: str) -> tuple[int, ...]:
 
 
 def _cannot_load(folder: Path, label: str, error: Exception) -> ModelError:
-    return ModelError(f"model folder {folder}: cannot load as {label}: {_reason(error)}")
-
-
-def _reason(error: Exception) -> str:
-    """The first sentence of a library's error, with its kind where the text alone says little."""
-    lines = [part.strip() for part in str(error).strip().splitlines()] or [""]
-    line = lines[0].split(". ")[0]
-    if line.endswith(":") and len(lines) > 1:
-        line = f"{line} {lines[1]}"
-    is_plain = line and not isinstance(error, (KeyError, TypeError, AttributeError))
-    return line if is_plain else f"{type(error).__name__} {line}".strip()
+    return ModelError(f"model folder {folder}: cannot load as {label}: {reason_of(error)}")

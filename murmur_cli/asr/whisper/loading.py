@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import WhisperForConditionalGeneration
 from transformers.utils import logging as transformers_logging
 
+from murmur_cli.asr.library_error import reason_of
 from murmur_cli.asr.whisper.backend import WhisperBackend
 from murmur_cli.asr.whisper.decoder import WhisperDecoder
 from murmur_cli.asr.whisper.encoder_arithmetic import (
@@ -59,9 +59,11 @@ def load_whisper(
         model = WhisperForConditionalGeneration.from_pretrained(
             folder, dtype=dtype, local_files_only=True, attn_implementation="sdpa"
         )
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"model folder {folder}: cannot load as Whisper: {line}") from None
+    except Exception as error:
+        # Libraries raise all sorts of errors over files that hold something else than they should.
+        raise ModelError(
+            f"model folder {folder}: cannot load as Whisper: {reason_of(error)}"
+        ) from error
     model = model.eval().to(device)
     if on_cpu:
         decoder = _tuned_for_cpu(model, tokens, precision, kv_offload)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,32 @@ def test_load_when_weights_are_damaged_then_model_error(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(ModelError, match="cannot load as Whisper: "):
         load(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("decoder_layers", "two", "Field 'decoder_layers' expected int, got str (value: 'two')"),
+        ("bos_token_id", "x", "field 'bos_token_id' of its configuration is 'x', of a wrong type"),
+        ("dropout", [1], "field 'dropout' of its configuration is [1], of a wrong type"),
+        ("activation_function", "wobble", "KeyError 'wobble'"),
+        ("encoder_attention_heads", 0, "ZeroDivisionError "),
+        ("d_model", -1, "negative dimension"),
+    ],
+)
+def test_load_when_the_configuration_is_damaged_then_one_plain_line(
+    key: str, value: object, reason: str, folder: Path
+) -> None:
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, key: value}), encoding="utf-8")
+    with pytest.raises(ModelError) as refused:
+        load(folder)
+    message = str(refused.value)
+    assert message.startswith(f"model folder {folder}: cannot load as Whisper: ")
+    assert reason in message
+    assert "\n" not in message
+    assert len(message) < len(str(folder)) + 200
 
 
 def test_load_when_call_is_wrong_then_usage_error(folder: Path) -> None:

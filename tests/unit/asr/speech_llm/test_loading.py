@@ -119,6 +119,10 @@ def of_another_shape(path: Path) -> None:
         ("config.json", with_text(vocab_size=50)),
         ("config.json", with_text(hidden_act="wobble")),
         ("config.json", with_text(dtype="float7")),
+        ("config.json", with_text(rope_parameters=["linear", 2.0])),
+        ("config.json", with_text(num_key_value_heads="x")),
+        ("config.json", with_text(layer_types={"a": 1})),
+        ("config.json", with_text(eos_token_id={"a": "long" * 99})),
         ("model.safetensors", of_another_shape),
     ],
 )
