@@ -80,3 +80,23 @@ def test_budgets_when_voxzip_drops_nothing_then_it_has_none(
     monkeypatch.setattr("murmur_cli.asr.registry._check_anchors", lambda *_: None)
     made = policies("none", "voxzip:stages=1", "voxzip:stages=2", budgets=("64",))
     assert made == ["none", "voxzip:stages=1", "voxzip:budget=64,stages=2"]
+
+
+def test_embedded_model_when_it_was_never_converted_then_its_heads_are_known_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every run needs the conversion, so it comes before the first."""
+    folder = tmp_path / "converted"
+    choice = ModelChoice("whisper-base", ModelKind.EMBEDDED, folder, "a test")
+
+    def convert(chosen: ModelChoice) -> None:
+        chosen.location.mkdir()
+        config = '{"decoder_layers": 6, "decoder_attention_heads": 8}'
+        (chosen.location / "config.json").write_text(config, encoding="utf-8")
+
+    monkeypatch.setattr("murmur_cli.sweeps.build.choose_model", lambda name, device: choice)
+    monkeypatch.setattr("murmur_cli.sweeps.build.prepare", convert)
+    policy = parse_policy("c3r:budget=0.1;0.2")
+    grid = SweepGrid(("auto",), (ChunkSize(30.0),), (policy,), {})
+    with pytest.raises(UsageError, match="and the model has 6 layers of 8 KV heads"):
+        settings_for(grid, {"device": "cpu"}, AUDIO, print)
