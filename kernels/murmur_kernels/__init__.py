@@ -19,6 +19,7 @@ from murmur_kernels.group_choice import (
     GroupState,
 )
 from murmur_kernels.group_means import group_means
+from murmur_kernels.group_spread import group_spread, tree_spread
 from murmur_kernels.kmeans import Clusters, kmeans
 from murmur_kernels.kv_append import kv_append
 from murmur_kernels.page_score import page_score
@@ -61,6 +62,7 @@ __all__ = [
     "fill_ranges",
     "frontier_update",
     "group_means",
+    "group_spread",
     "kmeans",
     "kv_append",
     "page_score",
@@ -73,5 +75,6 @@ __all__ = [
     "step_ranges",
     "topk_select",
     "tree_order",
+    "tree_spread",
     "two_means",
 ]

@@ -1,7 +1,8 @@
 """Fills budgets of entries with whole groups, the best for this step's query first.
 
-    score[n]  as `centroid_score` or `page_score` define it, -inf for padding; with running
-              averages, these are brought up to date by it
+    score[n]  as `centroid_score` or `page_score` define it, -inf for padding; with deviations
+              the best over heads of scale q . low + log size + min(t^2 / 2, MOST_GAIN) + reach t,
+              t = scale |q| deviation; with running averages, these are brought up to date by it
     best      groups by falling score, of equal ones the first
     taken_i = min(size(best_i), budget - sum_{j < i} taken_j),     0 from the rank on that has no
               range left; with summaries, 0 from the first on that does not fit whole
@@ -69,6 +70,8 @@ def check_choice_fits(query: torch.Tensor, choice: GroupChoice, places: torch.Te
         )
     if (choice.state.high is None) == (choice.ranking.formula in PAGE_FORMULAS):
         raise ValueError(f"'{choice.ranking.formula}' and high do not go together")
+    if choice.state.deviations is not None and not choice.ranking.by_mass:
+        raise ValueError("deviations are of ranks by mass")
 
 
 def compiled_choice(choice: GroupChoice, device: torch.device) -> MachineCode | None:
@@ -89,5 +92,6 @@ def compiled_choice(choice: GroupChoice, device: torch.device) -> MachineCode | 
             by_mass=ranking.by_mass,
             averaged=state.averages is not None,
             summaries=state.log_counts is not None,
+            spread=state.deviations is not None,
         )
     )

@@ -30,26 +30,34 @@ class Frontier:
     counts: torch.Tensor
 
 
-def start_frontier(tree: Tree, sizes: torch.Tensor, *, size: int) -> Frontier:
+def start_frontier(
+    tree: Tree, sizes: torch.Tensor, *, size: int, spread: torch.Tensor | None = None
+) -> Frontier:
     """The frontier that splitting the largest node again and again, from the root on, gives.
 
     Of equal nodes the one with the lowest first place is split. A child is smaller than its
     parent, so the nodes that are split are the largest ones that have children: one sort, no
     loop. Averages are 0. For a prefill, on any device.
 
+    With `spread` the largest node is the one whose entries differ most, not the one with most.
+
     Args:
         tree: of `tree_order`.
         sizes: (rows, kv_heads) int32, active nodes wanted, at least 1. There are fewer where the
             tree has fewer leaves, and none of an empty region.
         size: at least the largest of `sizes`; room for active nodes.
+        spread: (rows, kv_heads, nodes), a child's lower than its parent's: of `tree_spread`.
     """
     number = torch.arange(tree.starts.shape[2], dtype=torch.int32, device=tree.starts.device)
     has_children = tree.left_children > 0
     entries = (tree.ends - tree.starts).long()
     places = tree.permutation.shape[2] + 1
     # Larger first, then lower first places; what has no children comes last.
-    rank = torch.where(has_children, (places - entries) * places + tree.starts, places * places * 2)
-    order = rank.argsort(dim=2, stable=True)
+    if spread is None:
+        rank = (places - entries) * places + tree.starts
+        order = torch.where(has_children, rank, places * places * 2).argsort(dim=2, stable=True)
+    else:
+        order = torch.where(has_children, -spread, torch.inf).argsort(dim=2, stable=True)
     splits = torch.minimum(sizes.clamp(1, size) - 1, has_children.sum(dim=2)).unsqueeze(2)
     is_split = torch.zeros_like(has_children).scatter(2, order, number < splits)
     exists = number < tree.node_counts.unsqueeze(2)

@@ -29,7 +29,10 @@ class GroupRanking:
     Attributes:
         formula: 'cosine' and 'dot' are of centroids, the others of pages.
         reduce: over the query heads of a KV head.
-        by_mass: 'dot' adds the logarithm of a group's size, so that its share of the softmax ranks.
+        by_mass: 'dot' adds the logarithm of a group's size, so that its share of the softmax ranks;
+            where a state has deviations also what `SecondOrder` says that spread keys gain.
+        reach: where a state has deviations, so many of scale |q| deviation are added: a group may
+            hold an entry that its mean does not show.
         weight: of the second term of a page's formula.
         decay: weight of the past in running averages.
     """
@@ -37,6 +40,7 @@ class GroupRanking:
     formula: GroupFormula
     reduce: Literal["max", "mean"]
     by_mass: bool = False
+    reach: float = 0.0
     weight: float = 1.0
     decay: float = 0.5
 
@@ -45,6 +49,8 @@ class GroupRanking:
         check_choice("reduce", self.reduce, ("max", "mean"))
         if self.by_mass and self.formula != "dot":
             raise ValueError(f"by_mass adds to 'dot', not to '{self.formula}'")
+        if self.reach and not self.by_mass:
+            raise ValueError("reach adds to a mass; give by_mass too")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,8 @@ class GroupState:
         entries_read: (slots, kv_heads) int32, written.
         log_counts: (slots, kv_heads, groups) float32, weights of the summaries of what is not
             read; written. None: there are no summaries.
+        deviations: (slots, kv_heads, groups) float32, of keys from their group's mean, as
+            `SecondOrder` has them, for ranks by mass. None: keys count as equal.
         addresses: where the tensors lie, kept by the compiled code from its first call on.
     """
 
@@ -84,6 +92,7 @@ class GroupState:
     num_ranges: torch.Tensor
     entries_read: torch.Tensor
     log_counts: torch.Tensor | None
+    deviations: torch.Tensor | None = None
     addresses: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +109,7 @@ class GroupState:
             ("log_sizes", self.log_sizes),
             ("averages", self.averages),
             ("log_counts", self.log_counts),
+            ("deviations", self.deviations),
         ):
             if by_group is not None:
                 check_tensor(name, by_group, (slots, heads, groups), FLOAT32, device)
@@ -116,7 +126,7 @@ class GroupState:
                 f"ranges has room for {self.ranges.shape[2]}, at most {MAX_HEAD_RANGES} are allowed"
             )
         parts = (self.starts, self.ends, self.log_sizes, self.low, self.high, self.averages)
-        for part in (*parts, self.ranges, self.log_counts):
+        for part in (*parts, self.ranges, self.log_counts, self.deviations):
             if part is not None and part.stride(-1) != 1:
                 raise ValueError(f"want contiguous last axes, got strides {part.stride()}")
         if self.ranges.stride(2) != 2:
@@ -148,6 +158,7 @@ class ChoiceKind:
         head_dim, dtype: of `low`.
         formula, reduce, by_mass: of the ranking.
         averaged, summaries: whether there are running averages, and weights of summaries.
+        spread: whether deviations of keys count.
     """
 
     head_dim: int
@@ -157,3 +168,4 @@ class ChoiceKind:
     by_mass: bool
     averaged: bool
     summaries: bool
+    spread: bool

@@ -23,7 +23,7 @@ class HeadSelection:
 
     Attributes:
         entries_read: (rows,) float32, entries read, mean over KV heads; with `places` a state
-            (slots, kv_heads) int32. Summaries, which are all read, are not in it.
+            (slots, kv_heads) int32. Summaries, which are all read, are not in it, nor tilts.
         head_ranges, num_head_ranges, indices, num_indices, summaries: as in
             `murmur_kernels.Selection`; entries of the slot.
         places: (rows,) int32, where each row lies in all of these. None: row r at r.
@@ -42,13 +42,18 @@ class HeadSelection:
     trace: TermTrace | None = None
 
     def mean_read(self) -> torch.Tensor:
-        """(rows,) float32: entries and summaries read, mean over KV heads; after the choice."""
+        """(rows,) float32: entries and summaries read, mean over KV heads; after the choice.
+
+        A tilt of head_dim vectors counts as half as many entries, each of which is two.
+        """
         read = self.entries_read
         if self.places is None:
             assert self.summaries is None, "summaries lie in a state"
             return read
         if self.summaries is not None:
             read = read + self.summaries.counts
+            if self.summaries.second_order is not None:
+                read = read + self.summaries.keys.shape[3] / 2
         return read.index_select(0, self.places).float().mean(dim=1)
 
 

@@ -23,7 +23,7 @@ from murmur_cli.engine.indexes.groups import GroupIndex
 from murmur_cli.engine.indexes.registry import index_bytes, speech_index
 from murmur_cli.engine.policies.retrieval import RetrievalRule
 from murmur_cli.engine.speech_index import SpeechRows
-from murmur_kernels import Summaries
+from murmur_kernels import SecondOrder, Summaries
 
 HOST = torch.device("cpu")
 NOTHING = -1
@@ -93,9 +93,16 @@ class SpeechOffload:
         self._staged_values = torch.empty(staged, dtype=shape.dtype, device=shape.device)
         self._mean_keys: torch.Tensor | None = None
         self._mean_values: torch.Tensor | None = None
+        self._spread: SecondOrder | None = None
         if isinstance(self.index, GroupIndex) and self.index.table.values is not None:
             self._mean_keys = torch.zeros_like(self.index.table.values, device=shape.device)
             self._mean_values = torch.zeros_like(self._mean_keys)
+            spread = self.index.table.second_order
+            if spread is not None:
+                self._spread = SecondOrder(
+                    torch.zeros_like(spread.deviations, device=shape.device),
+                    torch.zeros_like(spread.tilts, device=shape.device),
+                )
             groups = self._mean_keys.shape[3]
             self._log_counts = torch.zeros(*leading, groups, device=shape.device)
             self._mean_counts = torch.zeros(leading, dtype=torch.int32, device=shape.device)
@@ -107,6 +114,8 @@ class SpeechOffload:
         tensors = [self._listed, self._numbers, self._staged_keys, self._staged_values]
         if self._mean_keys is not None and self._mean_values is not None:
             tensors += [self._mean_keys, self._mean_values, self._log_counts, self._mean_counts]
+        if self._spread is not None:
+            tensors += [self._spread.deviations, self._spread.tilts]
         device = room + sum(tensor.numel() * tensor.itemsize for tensor in tensors)
         host = self._host.shape.total_bytes + self._held.numel() * self._held.itemsize
         return OffloadBytes(device, host + index_bytes(self._rule, self._host.shape, self._places))
@@ -216,7 +225,9 @@ class SpeechOffload:
         if self._mean_keys is None or self._mean_values is None:
             assert chosen is None, chosen
             return None
-        device = self._arena.shape.device
+        device, spread = self._arena.shape.device, None
+        if self._spread is not None:
+            spread = SecondOrder(self._spread.deviations[layer], self._spread.tilts[layer])
         if others:
             self._mean_counts[torch.tensor(list(others), device=device)] = 0
         if chosen is not None:
@@ -235,8 +246,16 @@ class SpeechOffload:
             for slot in sent:
                 self._mean_keys[layer, slot].copy_(chosen.keys[slot], non_blocking=True)
                 self._mean_values[layer, slot].copy_(chosen.values[slot], non_blocking=True)
+                if spread is not None and chosen.second_order is not None:
+                    own = chosen.second_order
+                    spread.deviations[slot].copy_(own.deviations[slot], non_blocking=True)
+                    spread.tilts[slot].copy_(own.tilts[slot], non_blocking=True)
         return Summaries(
-            self._mean_keys[layer], self._mean_values[layer], self._log_counts, self._mean_counts
+            self._mean_keys[layer],
+            self._mean_values[layer],
+            self._log_counts,
+            self._mean_counts,
+            spread,
         )
 
 

@@ -62,6 +62,7 @@ def state(
     pages: bool = False,
     summaries: bool = False,
     averaged: bool = False,
+    spread: bool = False,
     room: int = 12,
     dtype: torch.dtype = torch.float32,
 ) -> GroupState:
@@ -84,6 +85,7 @@ def state(
         num_ranges=torch.full(shape[:2], -7, dtype=torch.int32),
         entries_read=torch.full(shape[:2], -7, dtype=torch.int32),
         log_counts=torch.zeros(shape) if summaries else None,
+        deviations=1.5 * torch.rand(shape, generator=generator) if spread else None,
     )
 
 
@@ -139,6 +141,10 @@ def expect(
             scale=scale,
             weight=ranking.weight,
             log_size=groups.log_sizes[place, head, number].item() if ranking.by_mass else None,
+            deviation=(
+                0.0 if groups.deviations is None else groups.deviations[place, head, number].item()
+            ),
+            reach=ranking.reach,
         )
         for number in range(len(sizes))
     ]
@@ -191,6 +197,50 @@ def test_groups_when_ranked_by_mass_then_size_counts() -> None:
     groups = state(generator, SIZES, budget=23, summaries=True)
     query = torch.randn(1, 2 * HEADS, DIM, generator=generator)
     check(groups, GroupRanking("dot", "max", by_mass=True), query, [0])
+
+
+@pytest.mark.parametrize("reduce", ["max", "mean"])
+@pytest.mark.parametrize("reach", [0.0, 1.7])
+@pytest.mark.parametrize("scale", [0.7, -0.2, 0.1])
+def test_groups_when_their_keys_are_spread_then_those_of_reference(
+    scale: float, reach: float, reduce: Any
+) -> None:
+    generator = torch.Generator().manual_seed(12)
+    groups = state(generator, SIZES, budget=23, summaries=True, spread=True)
+    query = torch.randn(3, 2 * HEADS, DIM, generator=generator)
+    ranking = GroupRanking("dot", reduce, by_mass=True, reach=reach)
+    check(groups, ranking, query, [0, 3, 1], scale=scale)
+
+
+@pytest.mark.parametrize("is_fresh", [False, True])
+def test_averages_when_keys_are_spread_then_of_the_whole_score(is_fresh: bool) -> None:
+    generator = torch.Generator().manual_seed(13)
+    groups = state(generator, SIZES, budget=9, averaged=True, spread=True)
+    assert groups.averages is not None
+    assert groups.deviations is not None
+    before = groups.averages.clone()
+    query = torch.randn(1, HEADS, DIM, generator=generator)
+    ranking = GroupRanking("dot", "max", by_mass=True, reach=0.5, decay=0.25)
+    choose_groups(query, GroupChoice(groups, ranking, (True,), (is_fresh,)), int32([2]), 0.3)
+    for head in range(HEADS):
+        for group in range(len(SIZES)):
+            if not SIZES[group]:
+                assert groups.averages[2, head, group] == before[2, head, group]
+                continue
+            score = group_score_reference(
+                query[0, head : head + 1],
+                groups.low[2, head, group],
+                None,
+                formula="dot",
+                reduce="max",
+                scale=0.3,
+                weight=1.0,
+                log_size=groups.log_sizes[2, head, group].item(),
+                deviation=groups.deviations[2, head, group].item(),
+                reach=0.5,
+            )
+            wanted = score if is_fresh else 0.25 * before[2, head, group].item() + 0.75 * score
+            assert groups.averages[2, head, group].item() == pytest.approx(wanted, abs=1e-5)
 
 
 def test_rows_when_not_due_or_without_a_place_then_nothing_is_written() -> None:
@@ -306,8 +356,14 @@ def test_state_when_it_does_not_fit_then_value_error_names_it() -> None:
         state(generator, [1] * 8, budget=1, room=129)
     with pytest.raises(ValueError, match="by_mass adds to 'dot', not to 'cosine'"):
         GroupRanking("cosine", "max", by_mass=True)
-    groups = state(generator, [1] * 8, budget=1)
+    with pytest.raises(ValueError, match="reach adds to a mass"):
+        GroupRanking("dot", "max", reach=1.0)
+    groups = state(generator, [1] * 8, budget=1, spread=True)
     query = torch.zeros(1, HEADS, DIM)
+    choice = GroupChoice(groups, GroupRanking("dot", "max"), (True,), (True,))
+    with pytest.raises(ValueError, match="deviations are of ranks by mass"):
+        choose_groups(query, choice, int32([0]), 1.0)
+    groups = state(generator, [1] * 8, budget=1)
     choice = GroupChoice(groups, GroupRanking("minmax", "max"), (True,), (True,))
     with pytest.raises(ValueError, match="'minmax' and high do not go together"):
         choose_groups(query, choice, int32([0]), 1.0)

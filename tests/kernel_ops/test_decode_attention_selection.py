@@ -15,6 +15,7 @@ import torch
 
 from murmur_kernels import (
     Attended,
+    SecondOrder,
     Selection,
     decode_attention,
     decode_attention_path,
@@ -178,6 +179,51 @@ def test_variant_when_with_and_without_summaries_then_equals_reference(
     ranges, heads = VARIANTS[variant]
     heads = [replace(heads[0], summaries=summaries), replace(heads[1], summaries=summaries // 2)]
     check(path, make_case([Row(2, ranges, heads)], ratio=ratio, device=device), splits=2)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("ratio", [1, 3, 16])
+@pytest.mark.parametrize("dim", [16, 64])
+def test_second_order_when_beside_all_kinds_of_terms_then_equals_reference(
+    path: str, device: torch.device, dim: int, ratio: int, dtype: torch.dtype
+) -> None:
+    heads = [Head([(30, 33)], [5, 7, 2], summaries=2), Head([], [39], summaries=19)]
+    rows = [Row(0, [(3, 20)], heads), Row(2, [], heads[::-1]), Row(1, [(0, 9)])]
+    case = make_case(
+        [*rows, Row(3, [(0, 9)], heads, active=False)],
+        ratio=ratio,
+        dim=dim,
+        dtype=dtype,
+        device=device,
+        second_order=True,
+    )
+    check(path, case)
+
+
+def test_second_order_when_summaries_are_all_then_by_hand(path: str, device: torch.device) -> None:
+    case = make_case([Row(0, [], [Head(summaries=2)])], kv_heads=1, device=device)
+    means = case.selection.summaries
+    assert means is not None
+    means.log_counts[0, 0, :2] = torch.tensor([math.log(3), 0.0])
+    means.keys[0, 0, :2] = 0.0
+    means.values[0, 0, 0], means.values[0, 0, 1] = 1.0, -1.0
+    case.query[:] = 0.0
+    case.query[0, 0, 5] = 2.0
+    deviations = torch.zeros(1, 1, means.keys.shape[2], device=device)
+    # Of 2 * 1 * 1.5 the half square is 4.5, which is cut to 3.
+    deviations[0, 0, 1] = 1.5
+    tilts = torch.zeros(1, 1, 64, 64, device=device)
+    tilts[0, 0, 5, 7] = 0.25
+    spread = SecondOrder(deviations, tilts)
+    selection = replace(case.selection, summaries=replace(means, second_order=spread))
+    case = replace(case, selection=selection, scale=1.0)
+    found = check(path, case)
+    first, second = 3.0, math.exp(3.0)
+    wanted = torch.full((64,), (first - second) / (first + second), dtype=torch.float64)
+    wanted[7] += 2.0 * 0.25
+    assert torch.allclose(found.out[0, 0].double().cpu(), wanted, atol=1e-6)
+    assert found.log_sum_exp is not None
+    assert abs(float(found.log_sum_exp[0, 0]) - math.log(first + second)) < 1e-6
 
 
 @pytest.mark.parametrize("summaries", [1, 5, 40])

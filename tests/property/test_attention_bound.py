@@ -5,7 +5,8 @@ the policy, D the greatest distance between two values, and covered = sum_j min(
 entries. For a policy that leaves entries out and reads the others as they are, covered is the mass
 that is retained. A summary reads each of its entries with an even part of its weight, so its p'
 is known entry by entry, and the same bound holds: o - o' = sum_j (p_j - p'_j) v_j, and half of
-sum_j |p_j - p'_j| is 1 - covered.
+sum_j |p_j - p'_j| is 1 - covered. Tilts (`second_order`) move the mix by share * |scale q . tilts|
+more, and no further, where the summaries hold that share of the softmax.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from murmur_cli.engine.arena import ArenaShape, KvArena
 from murmur_cli.engine.attention import attend, select
+from murmur_cli.engine.indexes.c3 import C3Index
 from murmur_cli.engine.policies.base import RequestRates
 from murmur_cli.engine.policies.registry import POLICIES, RETRIEVAL, build_policy
 from murmur_cli.engine.regions import Focus, Range, RowView, merge_ranges
@@ -41,7 +43,7 @@ WINDOWS = {
 
 PROMPT, SUFFIX = 2, 1
 REMAINDER = {
-    "c3r": {},
+    "c3r": {"granularity": "8"},
     "c3": {"remainder": "true"},
     "quest": {"remainder": "true", "page": "4", "least_pages": "1"},
     "unique": {"remainder": "true", "page": "4", "least_pages": "1"},
@@ -59,15 +61,26 @@ def within_bound(
     query: torch.Tensor,
     mixed: torch.Tensor,
     seen: torch.Tensor,
+    tilt: torch.Tensor | None = None,
 ) -> None:
-    """keys, values (entries, dim); query, mixed (dim,); seen (entries,): p' of one head."""
+    """keys, values (entries, dim); query, mixed (dim,); seen (entries,): p' of one head.
+
+    tilt (dim,): what the query adds for all of the softmax; the mix shows for how much of it.
+    """
     k, v, own = keys.double(), values.double(), seen.double()
     p = torch.softmax(k @ query.double(), dim=0)
     assert own.sum() == pytest.approx(1.0, abs=ROUNDING)
-    assert torch.allclose(own @ v, mixed.double(), atol=ROUNDING), "p' explains the mix"
+    explained, most_added = own @ v, torch.zeros(())
+    if tilt is not None:
+        added, whole = mixed.double() - explained, tilt.double()
+        share = (added @ whole) / whole.square().sum().clamp(min=1e-30)
+        assert share * whole.norm() >= -ROUNDING
+        assert share <= 1 + ROUNDING / float(whole.norm().clamp(min=ROUNDING))
+        explained, most_added = explained + share * whole, (share * whole).norm()
+    assert torch.allclose(explained, mixed.double(), atol=ROUNDING), "p' explains the mix"
     covered = torch.minimum(p, own).sum()
     error = (p @ v - mixed.double()).norm()
-    assert error <= (1 - covered) * torch.cdist(v, v).max() + ROUNDING
+    assert error <= (1 - covered) * torch.cdist(v, v).max() + most_added + ROUNDING
 
 
 def test_policies_by_position_are_all_here() -> None:
@@ -117,6 +130,7 @@ def test_error_when_windows_are_read_then_within_the_bound(
     [
         *((name, {}) for name in sorted(set(RETRIEVAL) - {"c3r"})),
         *sorted(REMAINDER.items()),
+        ("c3r", {"granularity": "8", "second_order": "false", "reach": "0"}),
     ],
     ids=str,
 )
@@ -166,7 +180,13 @@ def test_error_when_an_index_chooses_then_within_the_bound(
                 torch.cat([cache[0, 1, kv_head, :own], part[0, kv_head]])
                 for cache, part in ((arena.keys, keys), (arena.values, values))
             )
-            within_bound(k, v, query[0, head], mixed[0, head], seen[0, head, : own + entries])
+            tilt = None
+            if name == "c3r" and "second_order" not in options:
+                assert isinstance(speech.index, C3Index)
+                spread = speech.index.table.second_order
+                assert spread is not None
+                tilt = query[0, head] @ spread.tilts[0, 1, kv_head]
+            within_bound(k, v, query[0, head], mixed[0, head], seen[0, head, : own + entries], tilt)
 
 
 OBSERVING = ("h2o", "snapkv", "pyramidkv", "chunkkv", "voxzip")

@@ -57,6 +57,7 @@ def choice_block(
         scale=_bits(scale),
         weight=_bits(ranking.weight),
         decay=_bits(ranking.decay),
+        reach=_bits(ranking.reach),
         query=query.data_ptr(),
         due=ctypes.addressof(due),
         fresh=ctypes.addressof(fresh),

@@ -16,6 +16,7 @@ CHOICE = BlockLayout(
         "scale",
         "weight",
         "decay",
+        "reach",
     ),
     tensors={
         "query": 0,
@@ -34,6 +35,7 @@ CHOICE = BlockLayout(
         "num_ranges": 2,
         "entries_read": 2,
         "log_counts": 2,
+        "deviations": 2,
     },
 )
 """Names of a state's tensors are those of `GroupState`; `vectors` of LANES groups have room."""

@@ -1,7 +1,8 @@
 """Scores of groups for the query heads of a task: tiles of eight groups, as `add_scores` has them.
 
 All formulas are sums over the columns c of an entry, of a[c] low[c] and of b[c] times high[c] or
-its square; a and b are made of the query once. 'minmax' takes the larger of two products.
+its square; a and b are made of the query once. 'minmax' takes the larger of two products. What
+deviations of keys add is added to the sum.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from murmur_kernels.compiled.argument_block import Arguments
 from murmur_kernels.compiled.choice_arguments import CHOICE
 from murmur_kernels.compiled.code import I64, POINTER, Code, Value, lanes
 from murmur_kernels.group_choice import ChoiceKind
+from murmur_kernels.selection import MOST_GAIN
 
 
 def add_group_scores(module: Any, name: str, kind: ChoiceKind) -> Any:
@@ -51,6 +53,8 @@ class _GroupScores(Code):
         def tile(index: Value, _: Sequence[Value]) -> list[Value]:
             place = self.at(self._scores, (index, 4 * LANES))
             before, value = self.load(place), self._tile(build.mul(index, I64(LANES)))
+            if self._kind.spread:
+                value = build.fadd(value, self._of_spread(index))
             if self._kind.reduce == "max":
                 joined = build.select(build.fcmp_ordered(">", before, value), before, value)
             else:
@@ -65,7 +69,7 @@ class _GroupScores(Code):
         """Write a and b; note the query's length where it is needed."""
         build, dim, formula = self.build, self._kind.head_dim, self._kind.formula
         loaded = [self.load(self.at(query, I64(4 * column))) for column in self._columns]
-        if formula in ("cosine", "norm"):
+        if formula in ("cosine", "norm") or self._kind.spread:
             squares: Value = lanes(0.0)
             for part in loaded:
                 squares = self.fma(part, part, squares)
@@ -102,6 +106,18 @@ class _GroupScores(Code):
                 totals[entry] = self._add(totals[entry], column, entry, lows, highs)
         found = self.sums(totals)
         return self._by_length(found, lows) if self._kind.formula == "cosine" else found
+
+    def _of_spread(self, index: Value) -> Value:
+        """What the deviations of eight groups add."""
+        build = self.build
+        scale = self.magnitude(self.spread(self.given.float("scale")))
+        deviations = self.given.address("deviations", self._slot, self._kv_head)
+        found = self.load(self.at(deviations, (index, 4 * LANES)))
+        steps = build.fmul(build.fmul(scale, self._length), found)
+        gain = build.fmul(lanes(0.5), build.fmul(steps, steps))
+        most = lanes(MOST_GAIN)
+        gain = build.select(build.fcmp_ordered("<", gain, most), gain, most)
+        return self.fma(self.spread(self.given.float("reach")), steps, gain)
 
     def _entry(self, name: str, first: Value, entry: int) -> Value:
         return self.at(first, (self.given.stride(name, 2), entry))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from murmur_kernels.selection import MOST_GAIN
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -30,6 +32,8 @@ def group_score_reference(
     scale: float,
     weight: float,
     log_size: float | None,
+    deviation: float = 0.0,
+    reach: float = 0.0,
 ) -> float:
     """Of one group, for the query heads (heads, head_dim) of one KV head; log_size: by mass."""
     scores = []
@@ -40,7 +44,9 @@ def group_score_reference(
             lengths = float(q.norm() * c.norm())
             score = float(q @ c) / lengths if lengths > 0 else 0.0
         elif formula == "dot":
-            score = scale * float(q @ c) + (log_size or 0.0)
+            steps = abs(scale) * float(q.norm()) * deviation
+            gain = min(steps**2 / 2, MOST_GAIN)
+            score = scale * float(q @ c) + (log_size or 0.0) + gain + reach * steps
         elif formula == "minmax":
             score = float(torch.maximum(q * c, q * h).sum())
         elif formula == "deviation":

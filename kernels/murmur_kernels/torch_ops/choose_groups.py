@@ -7,6 +7,7 @@ import torch
 from murmur_kernels.centroid_score import centroid_score
 from murmur_kernels.group_choice import NO_WEIGHT, GroupChoice, GroupRanking, GroupState
 from murmur_kernels.page_score import page_score
+from murmur_kernels.selection import MOST_GAIN
 
 
 def choose_groups_torch(
@@ -75,6 +76,14 @@ def _scores(
         )
     assert ranking.formula in ("cosine", "dot")
     averages = None if state.averages is None else state.averages[at]
+    if state.deviations is not None:
+        scores = _upper_mass(query, low, state, ranking, at, scale)
+        if averages is not None and state.averages is not None:
+            past = torch.tensor([0.0 if is_fresh else ranking.decay for is_fresh in fresh])
+            mixed = averages.lerp(scores, 1 - past.to(scores.device)[:, None, None])
+            used = state.starts[at] < state.ends[at]
+            state.averages[at] = mixed.where(used, averages)
+        return scores
     counts = torch.full((len(at), heads), groups, dtype=torch.int32, device=at.device)
     scores = centroid_score(
         query,
@@ -92,3 +101,24 @@ def _scores(
         used = state.starts[at] < state.ends[at]
         state.averages[at] = averages.where(used, state.averages[at])
     return scores
+
+
+def _upper_mass(
+    query: torch.Tensor,
+    low: torch.Tensor,
+    state: GroupState,
+    ranking: GroupRanking,
+    at: torch.Tensor,
+    scale: float,
+) -> torch.Tensor:
+    """(rows, kv_heads, groups): with what deviations of keys add."""
+    assert state.deviations is not None
+    rows, heads, dim = query.shape
+    grouped = query.float().view(rows, low.shape[1], heads // low.shape[1], dim)
+    deviations = state.deviations[at].unsqueeze(2)
+    steps = grouped.norm(dim=3, keepdim=True) * abs(scale) * deviations
+    found = grouped @ low.float().mT * scale + ranking.reach * steps
+    found = found + (steps.square() / 2).clamp(max=MOST_GAIN)
+    joined = found.amax(dim=2) if ranking.reduce == "max" else found.mean(dim=2)
+    upper: torch.Tensor = joined + state.log_sizes[at]
+    return upper

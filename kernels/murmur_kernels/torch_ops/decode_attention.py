@@ -265,7 +265,8 @@ def _summaries_part(
 def log_gains(query: torch.Tensor, deviations: torch.Tensor, scale: float) -> torch.Tensor:
     """What spread keys add to scores (…, heads, groups) of queries (…, heads, head_dim)."""
     steps = query.norm(dim=-1, keepdim=True) * abs(scale) * deviations
-    return (steps.square() / 2).clamp(max=MOST_GAIN)
+    gains: torch.Tensor = (steps.square() / 2).clamp(max=MOST_GAIN)
+    return gains
 
 
 def _softmax_part(scores: torch.Tensor, values: torch.Tensor, known: torch.Tensor) -> _Part:

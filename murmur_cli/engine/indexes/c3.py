@@ -18,9 +18,10 @@ Where it is silent:
 - split: highest average with children; merge: pair of siblings whose higher average is lowest;
   both only if the first is higher than the second; children inherit, a parent takes the higher.
 
-`remainder` is ours: see `groups.py`. The speech is stored in the order of the tree's leaves, so
-each node is one range of the slot, and means of ranges come from prefix sums. Without operations
-the frontier stays as it starts, and neither tree nor sums are kept.
+`remainder`, `split=spread`, `second_order` and `reach` are ours: see `groups.py` and
+`policies/c3.py`. The speech is stored in the order of the tree's leaves, so each node is one range
+of the slot, and means of ranges come from prefix sums. Without operations the frontier stays as
+it starts, and neither tree nor sums are kept.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ from murmur_kernels import (
     Frontier,
     GroupRanking,
     Tree,
+    group_spread,
     start_frontier,
     tree_order,
+    tree_spread,
 )
 
 
@@ -53,9 +56,14 @@ class C3Index(GroupIndex):
         self._speech = OrderedSpeech(arena, places)
         by_mass = rule.rank == "mass"
         ranking = GroupRanking(
-            "cosine" if rule.rank == "cosine" else "dot", "max", by_mass=by_mass, decay=rule.decay
+            "cosine" if rule.rank == "cosine" else "dot",
+            "max",
+            by_mass=by_mass,
+            reach=rule.reach,
+            decay=rule.decay,
         )
-        super().__init__(rule, arena, -(-places // rule.granularity), ranking)
+        groups = -(-places // rule.granularity)
+        super().__init__(rule, arena, groups, ranking, second_order=rule.second_order)
 
     def build(self, rows: SpeechRows) -> None:
         """Tree, order of storage and first frontier of every layer."""
@@ -81,11 +89,17 @@ class C3Index(GroupIndex):
         self._start(flat, tree)
 
     def _start(self, flat: LayerRows, tree: Tree) -> Frontier:
-        """The first frontier of these rows; the table is filled with it."""
+        """The first frontier of these rows, whose speech is stored; the table is filled with it."""
+        spread = None
+        if self._options.split == "spread":
+            spread = tree_spread(flat.keys, flat.slots, flat.starts, flat.lengths, tree)
         heads = self._arena.shape.kv_heads
         wanted = -(-flat.lengths // self._options.granularity)
         frontier = start_frontier(
-            tree, wanted[:, None].expand(-1, heads).contiguous(), size=self._groups
+            tree,
+            wanted[:, None].expand(-1, heads).contiguous(),
+            size=self._groups,
+            spread=spread,
         )
         table, at = self.table, flat.slots.long()
         sizes = frontier.ends - frontier.starts
@@ -102,6 +116,13 @@ class C3Index(GroupIndex):
         if table.values is not None:
             values = self._speech.means(flat, ends, of_values=True)
             table.values.flatten(0, 1)[at] = values
+        if table.second_order is not None:
+            means = (part.flatten(0, 1)[at] for part in (self._keys, self._values))
+            region = (flat.keys, flat.values, flat.slots, flat.starts, flat.lengths)
+            found = group_spread(*region, ends, *means, places=self._places)
+            spread_of = (table.second_order.deviations, table.second_order.tilts)
+            for whole, moments in zip(spread_of, found, strict=True):
+                whole.flatten(0, 1)[at] = moments.to(whole.dtype)
         return frontier
 
     def _permutation(self, layer: int) -> torch.Tensor:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from murmur_cli.engine.arena import KvArena
-from murmur_kernels import NO_WEIGHT
+from murmur_kernels import NO_WEIGHT, SecondOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class GroupTable:
         counts: (layers, slots, kv_heads) int32, groups with entries.
         keys, values: (layers, slots, kv_heads, groups, head_dim) means, of the arena's dtype.
             values: only with a remainder. keys: only with a remainder, or where they rank.
+        second_order: of all layers, (layers, slots, kv_heads, …), if summaries are.
     """
 
     starts: torch.Tensor
@@ -29,10 +30,17 @@ class GroupTable:
     counts: torch.Tensor
     keys: torch.Tensor | None
     values: torch.Tensor | None
+    second_order: SecondOrder | None = None
 
     @classmethod
     def empty(
-        cls, arena: KvArena, groups: int, *, with_keys: bool, with_values: bool
+        cls,
+        arena: KvArena,
+        groups: int,
+        *,
+        with_keys: bool,
+        with_values: bool,
+        second_order: bool = False,
     ) -> GroupTable:
         """A table without entries."""
         shape = arena.shape
@@ -44,6 +52,13 @@ class GroupTable:
                 return None
             return torch.zeros(means, dtype=shape.dtype, device=shape.device)
 
+        spread = None
+        if second_order:
+            tilts = (*leading[:3], shape.head_dim, shape.head_dim)
+            spread = SecondOrder(
+                torch.zeros(leading, device=shape.device),
+                torch.zeros(tilts, dtype=shape.dtype, device=shape.device),
+            )
         starts = torch.zeros(leading, dtype=torch.int32, device=shape.device)
         return cls(
             starts=starts,
@@ -52,6 +67,7 @@ class GroupTable:
             counts=torch.zeros(leading[:3], dtype=torch.int32, device=shape.device),
             keys=no_means(with_keys),
             values=no_means(with_values),
+            second_order=spread,
         )
 
 

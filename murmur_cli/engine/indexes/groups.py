@@ -29,6 +29,7 @@ from murmur_kernels import (
     GroupChoice,
     GroupRanking,
     GroupState,
+    SecondOrder,
     Summaries,
     TermTrace,
 )
@@ -54,6 +55,7 @@ class GroupIndex:
         groups: most groups of a row.
         ranking: of the groups.
         with_keys: whether the mean keys of the table rank; else a subclass has what ranks.
+        second_order: whether a subclass fills that part of the table.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class GroupIndex:
         ranking: GroupRanking,
         *,
         with_keys: bool = True,
+        second_order: bool = False,
     ) -> None:
         self._rule = rule
         self._arena = arena
@@ -74,6 +77,7 @@ class GroupIndex:
             self._groups,
             with_keys=with_keys or rule.remainder,
             with_values=rule.remainder,
+            second_order=second_order,
         )
         shape = arena.shape
         leading = (shape.layers, shape.slots, shape.kv_heads)
@@ -208,11 +212,16 @@ class GroupIndex:
             entries_read=chosen.entries_read[layer],
             log_counts=log_counts,
         )
+        spread = table.second_order
+        if spread is not None:
+            spread = SecondOrder(spread.deviations[layer], spread.tilts[layer])
+            if self._ranking.by_mass:
+                state = replace(state, deviations=spread.deviations)
         trace = TermTrace(chosen.first_entries, self._permutation(layer))
         if log_counts is not None:
             # Of all groups; those that are read have no weight.
             summaries = Summaries(
-                self._keys[layer], self._values[layer], log_counts, table.counts[layer]
+                self._keys[layer], self._values[layer], log_counts, table.counts[layer], spread
             )
             trace = replace(trace, starts=starts, ends=ends)
         read = HeadSelection(

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from murmur_cli.engine.policies.kv_budget import KvBudget
 from murmur_cli.engine.policies.options import require_at_least
 from murmur_cli.engine.policies.retrieval import GroupRule, require_choice, require_share
+from murmur_cli.errors import UsageError
+
+MAX_REACH = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,13 @@ class C3(GroupRule):
             of the softmax.
         decay: of the running averages that steer splits and merges (published: 0.5).
         operations: paired splits and merges a step (published: 2).
+        split: which node is split next until the first frontier is full: 'size', that with most
+            entries, or 'spread', that with the largest sum of squared distances from its mean.
+        second_order: summaries stand for keys that differ: weights by their spread, values that
+            lean to the query (`murmur_kernels.SecondOrder`); with a remainder, and without
+            operations. Ranks by mass then count the spread too.
+        reach: with `second_order`, ranks by mass add so many standard deviations of the scores of
+            a node's keys: a node may hold an entry that its mean does not show.
 
     Raises:
         UsageError: a value outside its limits.
@@ -36,6 +46,9 @@ class C3(GroupRule):
     rank: str = "cosine"
     decay: float = 0.5
     operations: int = 2
+    split: str = "size"
+    second_order: bool = False
+    reach: float = 0.0
 
     @property
     def moves(self) -> bool:
@@ -52,6 +65,24 @@ class C3(GroupRule):
         require_choice("metric", self.metric, ("cosine", "euclidean"))
         require_choice("rank", self.rank, ("cosine", "dot", "mass"))
         require_share("decay", self.decay)
+        require_choice("split", self.split, ("size", "spread"))
+        if self.second_order and not self.remainder:
+            raise UsageError(
+                "--evict-opt second_order=true: it is of summaries; give remainder=true, or "
+                "second_order=false"
+            )
+        if self.second_order and self.operations:
+            raise UsageError(
+                "--evict-opt second_order=true: it is of nodes that stay; give operations=0, or "
+                "second_order=false"
+            )
+        if not 0 <= self.reach <= MAX_REACH:
+            raise UsageError(f"--evict-opt reach={self.reach:g}: give 0 to {MAX_REACH:g}")
+        if self.reach and not (self.second_order and self.rank == "mass"):
+            raise UsageError(
+                f"--evict-opt reach={self.reach:g}: it is added to ranks by mass to second order; "
+                "give rank=mass and second_order=true, or reach=0"
+            )
 
     @classmethod
     def with_remainder(cls) -> C3:
@@ -69,4 +100,7 @@ class C3(GroupRule):
             iterations=3,
             rank="mass",
             operations=0,
+            split="spread",
+            second_order=True,
+            reach=1.0,
         )

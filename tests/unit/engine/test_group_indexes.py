@@ -103,10 +103,14 @@ def active_nodes(index: C3Index, slot: int, head: int) -> list[tuple[int, int]]:
     return sorted(zip(starts, ends, strict=True))
 
 
+ADAPTIVE = {"c3": {}, "c3r": {"second_order": False, "reach": 0, "split": "spread"}}
+"""What lets nodes move, beside operations."""
+
+
 @pytest.mark.parametrize("name", ["c3", "c3r"])
 def test_c3_when_a_thousand_steps_then_nodes_share_out_all_entries(name: str) -> None:
     keys = drawn(2, 2, 90, 8)
-    speech = IndexedSpeech(name, keys, budget=20, granularity=8, operations=2)
+    speech = IndexedSpeech(name, keys, budget=20, granularity=8, operations=2, **ADAPTIVE[name])
     assert isinstance(speech.index, C3Index)
     moved = set()
     for step in range(1, 1001):
@@ -133,7 +137,7 @@ def test_c3_when_run_twice_then_the_same(name: str) -> None:
     keys = drawn(1, 2, 50, 8)
     runs = []
     for _ in range(2):
-        speech = IndexedSpeech(name, keys, budget=9, granularity=4, operations=2)
+        speech = IndexedSpeech(name, keys, budget=9, granularity=4, operations=2, **ADAPTIVE[name])
         runs.append([speech.kept(drawn(1, 2, 8, seed=step), step) for step in range(1, 30)])
     assert runs[0] == runs[1]
 
@@ -168,28 +172,52 @@ def test_c3_when_one_head_is_sure_then_its_cluster_comes_first() -> None:
     assert speech.kept(query) == [[{0, 2, 4, 6}]]
 
 
-def test_c3r_when_a_node_does_not_fit_then_it_is_a_summary_and_nothing_is_counted_twice() -> None:
+@pytest.mark.parametrize("second_order", [False, True])
+def test_c3r_when_a_node_does_not_fit_then_it_is_a_summary_and_nothing_is_counted_twice(
+    second_order: bool,
+) -> None:
     keys, values = drawn(1, 1, 40, 8), drawn(1, 1, 40, 8, seed=5)
-    speech = IndexedSpeech("c3r", keys, values, budget=20, granularity=8)
+    speech = IndexedSpeech(
+        "c3r",
+        keys,
+        values,
+        budget=20,
+        granularity=8,
+        second_order=second_order,
+        reach=int(second_order),
+    )
     query = drawn(1, 1, 8, seed=1)
     mixed, seen, (read,) = speech.attend(query, probe_heads=[0])
     kept = speech.kept(query)[0][0]
     assert 0 < len(kept) <= 20
-    assert read == len(kept) + 5  # ceil(40 / 8) summaries are scored
+    # ceil(40 / 8) summaries are scored; tilts of 8 by 8 are as large as 4 entries.
+    assert read == len(kept) + 5 + (4 if second_order else 0)
     # By hand: the read entries, and the mean of each other node.
     order = speech.index._speech.permutation[0, 1, 0].tolist()
     assert isinstance(speech.index, C3Index)
     groups = [[entry] for entry in kept]
+    product = torch.zeros(8, 8, dtype=torch.float64)
     for start, end in active_nodes(speech.index, 1, 0):
-        if not kept & set(order[start:end]):
-            groups.append(order[start:end])
+        node = order[start:end]
+        around = [part[0, 0, node].double() for part in (keys, values)]
+        around = [part - part.mean(dim=0) for part in around]
+        product += around[0].T @ around[1]
+        if not kept & set(node):
+            groups.append(node)
         else:
-            assert kept >= set(order[start:end])
+            assert kept >= set(node)
     k = torch.stack([keys[0, 0, group].double().mean(dim=0) for group in groups])
     v = torch.stack([values[0, 0, group].double().mean(dim=0) for group in groups])
     sizes = torch.tensor([float(len(group)) for group in groups], dtype=torch.float64)
-    shares = torch.softmax(k @ query[0, 0].double() + sizes.log(), dim=0)
-    torch.testing.assert_close(mixed[0, 0].double(), shares @ v, atol=1e-5, rtol=1e-5)
+    scores, wanted_mix = k @ query[0, 0].double() + sizes.log(), torch.zeros(8)
+    if second_order:
+        q = query[0, 0].double()
+        variances = [keys[0, 0, group].double().var(dim=0, correction=0).mean() for group in groups]
+        scores += (q.square().sum() * torch.stack(variances) / 2).clamp(max=3)
+        share = torch.softmax(scores, dim=0)[len(kept) :].sum()
+        wanted_mix = share * (q @ product) / 40
+    shares = torch.softmax(scores, dim=0)
+    torch.testing.assert_close(mixed[0, 0].double(), shares @ v + wanted_mix, atol=1e-5, rtol=1e-5)
     assert seen is not None
     wanted = torch.zeros(45, dtype=torch.float64)
     for group, share in zip(groups, shares, strict=True):
