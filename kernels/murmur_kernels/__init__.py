@@ -19,7 +19,7 @@ from murmur_kernels.group_choice import (
     GroupState,
 )
 from murmur_kernels.group_means import group_means
-from murmur_kernels.group_spread import group_spread, tree_spread
+from murmur_kernels.group_spread import GroupMoments, group_moments, tree_spread
 from murmur_kernels.kmeans import Clusters, kmeans
 from murmur_kernels.kv_append import kv_append
 from murmur_kernels.page_score import page_score
@@ -44,6 +44,7 @@ __all__ = [
     "Clusters",
     "Frontier",
     "GroupChoice",
+    "GroupMoments",
     "GroupRanking",
     "GroupState",
     "PrefixSums",
@@ -62,7 +63,7 @@ __all__ = [
     "fill_ranges",
     "frontier_update",
     "group_means",
-    "group_spread",
+    "group_moments",
     "kmeans",
     "kv_append",
     "page_score",

@@ -46,7 +46,8 @@ def start_frontier(
         sizes: (rows, kv_heads) int32, active nodes wanted, at least 1. There are fewer where the
             tree has fewer leaves, and none of an empty region.
         size: at least the largest of `sizes`; room for active nodes.
-        spread: (rows, kv_heads, nodes), a child's lower than its parent's: of `tree_spread`.
+        spread: (rows, kv_heads, nodes) of `tree_spread`: of as many nodes as there are, and no
+            child's above its parent's. Of equal nodes the one with the lowest number is split.
     """
     number = torch.arange(tree.starts.shape[2], dtype=torch.int32, device=tree.starts.device)
     has_children = tree.left_children > 0
@@ -57,9 +58,11 @@ def start_frontier(
         rank = (places - entries) * places + tree.starts
         order = torch.where(has_children, rank, places * places * 2).argsort(dim=2, stable=True)
     else:
-        order = torch.where(has_children, -spread, torch.inf).argsort(dim=2, stable=True)
+        rank = torch.where(has_children[:, :, : spread.shape[2]], -spread, torch.inf)
+        order = rank.argsort(dim=2, stable=True)
     splits = torch.minimum(sizes.clamp(1, size) - 1, has_children.sum(dim=2)).unsqueeze(2)
-    is_split = torch.zeros_like(has_children).scatter(2, order, number < splits)
+    is_split = torch.zeros_like(has_children)
+    is_split.scatter_(2, order, number[: order.shape[2]] < splits)
     exists = number < tree.node_counts.unsqueeze(2)
     from_split = is_split.gather(2, tree.parents.long()) | (number == 0)
     active = exists & from_split & ~is_split & (tree.ends > tree.starts)

@@ -12,9 +12,9 @@ from murmur_cli.engine.policies.base import EvictionPolicy, RequestRates
 from murmur_cli.engine.policies.kv_budget import AUTO, KvBudget
 from murmur_cli.engine.policies.registry import (
     BUDGET,
-    POLICIES,
     RETRIEVAL,
     build_policy,
+    check_policy_name,
     check_takes_budget,
 )
 from murmur_cli.engine.policies.retrieval import check_offload, retrieval_of
@@ -22,7 +22,6 @@ from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.errors import UsageError
 from murmur_cli.models.choice import ModelChoice, prepare
 from murmur_cli.models.device import BALANCED, resolve_device
-from murmur_cli.near_name import did_you_mean
 from murmur_cli.progress import ProgressHook
 from murmur_cli.settings import TranscribeSettings, WordTiming
 from murmur_cli.types import PackingRule
@@ -49,11 +48,7 @@ def check_evict(settings: TranscribeSettings) -> None:
     Raises:
         UsageError: there is no policy of that name, or it has no budget to measure.
     """
-    if settings.evict not in POLICIES:
-        hint = did_you_mean(settings.evict, POLICIES)
-        raise UsageError(
-            f"--evict {settings.evict}: unknown policy{hint}; known: {', '.join(POLICIES)}"
-        )
+    check_policy_name(settings.evict)
     if settings.kv_budget == AUTO:
         check_takes_budget(settings.evict, AUTO)
 

@@ -40,7 +40,7 @@ from murmur_kernels import (
     Frontier,
     GroupRanking,
     Tree,
-    group_spread,
+    group_moments,
     start_frontier,
     tree_order,
     tree_spread,
@@ -110,20 +110,32 @@ class C3Index(GroupIndex):
             (table.ends, frontier.ends),
             (table.log_sizes, log_sizes),
             (table.counts, frontier.counts),
-            (self._keys, self._speech.means(flat, ends, of_values=False)),
         ):
             state.flatten(0, 1)[at] = part
-        if table.values is not None:
-            values = self._speech.means(flat, ends, of_values=True)
-            table.values.flatten(0, 1)[at] = values
-        if table.second_order is not None:
-            means = (part.flatten(0, 1)[at] for part in (self._keys, self._values))
-            region = (flat.keys, flat.values, flat.slots, flat.starts, flat.lengths)
-            found = group_spread(*region, ends, *means, places=self._places)
-            spread_of = (table.second_order.deviations, table.second_order.tilts)
-            for whole, moments in zip(spread_of, found, strict=True):
-                whole.flatten(0, 1)[at] = moments.to(whole.dtype)
+        for mean_state, mean in self._means(flat, ends):
+            mean_state.flatten(0, 1)[at] = mean.to(mean_state.dtype)
         return frontier
+
+    def _means(
+        self, flat: LayerRows, ends: torch.Tensor
+    ) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """What is known of the nodes' entries, beside the part of the table where it goes."""
+        table = self.table
+        if table.second_order is not None:
+            found = group_moments(
+                *(flat.keys, flat.values, flat.slots, flat.starts, flat.lengths, ends),
+                places=self._places,
+            )
+            return [
+                (self._keys, found.keys),
+                (self._values, found.values),
+                (table.second_order.deviations, found.deviations),
+                (table.second_order.tilts, found.tilts),
+            ]
+        means = [(self._keys, self._speech.means(flat, ends, of_values=False))]
+        if table.values is not None:
+            means.append((table.values, self._speech.means(flat, ends, of_values=True)))
+        return means
 
     def _permutation(self, layer: int) -> torch.Tensor:
         return self._speech.permutation[layer]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from typing import Any, TypeVar
 
 from murmur_cli.engine.policies.kv_budget import KvBudget
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 
 Rule = TypeVar("Rule")
 
@@ -41,8 +41,7 @@ def reject_unknown(policy: str, options: dict[str, str], known: set[str], used: 
         if key not in used:
             if key in known:
                 raise UsageError(f"--evict-opt {key}: the same option is given in its other form")
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            hint = did_you_mean(key, known)
             names = ", ".join(sorted(known)) or "none"
             raise UsageError(
                 f"--evict-opt {key}: policy '{policy}' has no such option{hint}; it has: {names}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Callable
 
 from murmur_cli.engine.policies.align_window import AlignWindow
@@ -30,6 +29,7 @@ from murmur_cli.engine.policies.streaming_window import StreamingWindow
 from murmur_cli.engine.policies.unique import Unique
 from murmur_cli.engine.policies.voxzip import VoxZip
 from murmur_cli.errors import UsageError
+from murmur_cli.near_name import did_you_mean
 
 Rules = tuple[SpeechRule, OutputRule] | JointRule
 RulesFor = Callable[[RequestRates], Rules]
@@ -126,6 +126,5 @@ def _options(rule: SpeechRule | OutputRule) -> set[str]:
 def check_policy_name(name: str) -> None:
     """Raise a UsageError that lists the known policies if `name` is none of them."""
     if name not in POLICIES:
-        near = difflib.get_close_matches(name, POLICIES, n=1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
+        hint = did_you_mean(name, POLICIES)
         raise UsageError(f"--evict {name}: unknown policy{hint}; known: {', '.join(POLICIES)}")

@@ -23,6 +23,7 @@ def test_settings_when_named_then_none_comes_first_and_options_go_to_their_polic
     ("evict", "option", "message"),
     [
         ("spech", None, r"did you mean speech\?"),
+        ("C3R", None, r"--evict C3R: unknown policy \(did you mean c3r\?\)"),
         ("speech", "window=3", "write POLICY.KEY=VALUE"),
         ("speech", "speech.window", "write POLICY.KEY=VALUE"),
         ("speech", "spech.window=3", r"'spech' is not in --evict \(did you mean speech\?\)"),

@@ -64,6 +64,8 @@ def test_align_when_no_heads_follow_the_audio_then_usage_error_names_the_cure() 
         ("both", {"window": "5"}, "write speech_window or output_window; policy 'both' has both"),
         ("none", {"window": "5"}, "policy 'none' has no such option; it has: none"),
         ("output", {"windw": "5"}, r"--evict-opt windw: .*did you mean window\?"),
+        ("output", {"WINDOW": "5"}, r"--evict-opt WINDOW: .*did you mean window\?"),
+        ("c3r", {"REFRESH": "5"}, r"--evict-opt REFRESH: .*did you mean refresh\?"),
         ("output", {"delay": "5"}, "policy 'output' has no such option"),
         ("output", {"speech_window": "5"}, "policy 'output' has no such option"),
         ("speech", {"delay": "soon"}, "--evict-opt delay=soon: not a value of type int"),
