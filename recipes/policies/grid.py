@@ -32,8 +32,19 @@ class Variant:
     shared_heads: bool = False
 
 
+FIRST_ORDER = (
+    ("granularity", "8"),
+    ("iterations", "3"),
+    ("metric", "cosine"),
+    ("reach", "0"),
+    ("second_order", "false"),
+    ("split", "size"),
+)
+"""`c3r` as it was prototyped: summaries are means and nothing more."""
+
 VARIANTS = (
     Variant("c3r", "c3r"),
+    Variant("c3r, first order", "c3r", FIRST_ORDER),
     Variant("c3", "c3"),
     Variant("quest", "quest"),
     Variant("clusterkv", "clusterkv"),
