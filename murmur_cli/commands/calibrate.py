@@ -37,8 +37,8 @@ EXIT_CODES_HELP = (
     "Exit codes: 0 the recipe is written; 2 wrong call, or no speech; 3 a recording cannot be "
     "read; 4 model missing; 130 interrupted."
 )
-DEFAULT_MEAN = 0.125
-"""What c3r reads one by one; its summaries are as many again."""
+DEFAULT_MEAN = 0.08
+"""What c3r reads one by one; its summaries come on top."""
 
 
 def calibrate_command(
