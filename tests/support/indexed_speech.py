@@ -36,13 +36,14 @@ class IndexedSpeech:
         layers: int = 1,
         start: int = 3,
         prompt: torch.Tensor | None = None,
+        dtype: torch.dtype = torch.float32,
         **options: object,
     ) -> None:
         rows, heads, entries, dim = keys.shape
         texts = {key: str(value) for key, value in options.items()}
         rule = build_policy(name, texts, RATES).speech
         assert isinstance(rule, RetrievalRule)
-        shape = ArenaShape(layers, rows + 2, heads, start + entries + 2, dim, torch.float32, CPU)
+        shape = ArenaShape(layers, rows + 2, heads, start + entries + 2, dim, dtype, CPU)
         self.arena = KvArena(shape)
         self.arena.keys.fill_(torch.nan)
         self.arena.values.fill_(torch.nan)

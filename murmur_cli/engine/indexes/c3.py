@@ -113,7 +113,9 @@ class C3Index(GroupIndex):
         ):
             state.flatten(0, 1)[at] = part
         for mean_state, mean in self._means(flat, ends):
-            mean_state.flatten(0, 1)[at] = mean.to(mean_state.dtype)
+            # Tilts are products: beyond float16 they would be infinite, and the mix no number.
+            largest = torch.finfo(mean_state.dtype).max
+            mean_state.flatten(0, 1)[at] = mean.clamp(-largest, largest).to(mean_state.dtype)
         return frontier
 
     def _means(

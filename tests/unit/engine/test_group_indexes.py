@@ -172,6 +172,17 @@ def test_c3_when_one_head_is_sure_then_its_cluster_comes_first() -> None:
     assert speech.kept(query) == [[{0, 2, 4, 6}]]
 
 
+def test_c3r_when_tilts_are_beyond_float16_then_the_mix_is_of_numbers() -> None:
+    keys = 1000 * drawn(1, 1, 60, 8)
+    speech = IndexedSpeech("c3r", keys, keys, dtype=torch.float16, budget=20)
+    mixed, _, _ = speech.attend(1e-4 * drawn(1, 1, 8, seed=1).half())
+    assert isinstance(speech.index, C3Index)
+    spread = speech.index.table.second_order
+    assert spread is not None
+    assert spread.tilts.abs().max() == torch.finfo(torch.float16).max
+    assert mixed.isfinite().all()
+
+
 @pytest.mark.parametrize("second_order", [False, True])
 def test_c3r_when_a_node_does_not_fit_then_it_is_a_summary_and_nothing_is_counted_twice(
     second_order: bool,
