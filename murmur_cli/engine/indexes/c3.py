@@ -93,6 +93,7 @@ class C3Index(GroupIndex):
         spread = None
         if self._options.split == "spread":
             spread = tree_spread(flat.keys, flat.slots, flat.starts, flat.lengths, tree)
+            spread = self._with_small_nodes(spread, tree, flat.lengths)
         heads = self._arena.shape.kv_heads
         wanted = -(-flat.lengths // self._options.granularity)
         frontier = start_frontier(
@@ -117,6 +118,24 @@ class C3Index(GroupIndex):
             largest = torch.finfo(mean_state.dtype).max
             mean_state.flatten(0, 1)[at] = mean.clamp(-largest, largest).to(mean_state.dtype)
         return frontier
+
+    def _with_small_nodes(
+        self, spread: torch.Tensor, tree: Tree, lengths: torch.Tensor
+    ) -> torch.Tensor:
+        """Nodes that no budget has room for come before all others: they could not be read."""
+        limits = [self._options.least_of(length) for length in lengths.tolist()]
+        most = torch.tensor(limits, device=spread.device)[:, None, None]
+        nodes = spread.shape[2]
+        sizes = tree.ends[:, :, :nodes] - tree.starts[:, :, :nodes]
+        return torch.where(sizes > most, spread + 2 * spread[:, :, :1] + 1, spread)
+
+    def _wanted(self, layer: int, rows: SpeechRows) -> torch.Tensor:
+        """The budgets; of shares at least `least` entries."""
+        wanted = super()._wanted(layer, rows)
+        if self._options.budget.entries is not None:
+            return wanted
+        least = [min(self._options.least, length) for length in rows.lengths]
+        return wanted.maximum(torch.tensor(least, dtype=torch.int32, device=rows.device)[:, None])
 
     def _means(
         self, flat: LayerRows, ends: torch.Tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from murmur_cli.engine.policies.kv_budget import KvBudget
@@ -31,8 +32,11 @@ class C3(GroupRule):
         second_order: summaries stand for keys that differ: weights by their spread, values that
             lean to the query (`murmur_kernels.SecondOrder`); with a remainder, and without
             operations. Ranks by mass then count the spread too.
+            Where it is not given it steps back if one of these is given otherwise.
         reach: with `second_order`, ranks by mass add so many standard deviations of the scores of
-            a node's keys: a node may hold an entry that its mean does not show.
+            a node's keys: a node may hold an entry that its mean does not show. Steps back, too.
+        least: entries that are read of a row whatever the share of the budget; a budget that is a
+            number is taken as it is.
 
     Raises:
         UsageError: a value outside its limits.
@@ -49,11 +53,39 @@ class C3(GroupRule):
     split: str = "size"
     second_order: bool = False
     reach: float = 0.0
+    least: int = 1
 
     @property
     def moves(self) -> bool:
         """Whether nodes are split and merged."""
         return self.operations > 0
+
+    def least_of(self, entries: int) -> int:
+        """Entries that a row of so many reads, if heads differ on average."""
+        least = 1 if self.budget.entries is not None else min(self.least, entries)
+        return max(least, self.budget.of(entries))
+
+    def reads_all(self, entries: int) -> bool:
+        """Whether the budget or `least` covers all."""
+        is_short = self.budget.entries is None and entries <= self.least
+        return is_short or self.budget.covers(entries)
+
+    def most_read(self, entries: int) -> int:
+        """The largest budget of a head, or `least`."""
+        return min(entries, max(self.least_of(entries), self.budget.most(entries)))
+
+    def implied_by(self, given: Mapping[str, object]) -> dict[str, object]:
+        """`second_order` and `reach` step back where what they need is given otherwise."""
+        implied: dict[str, object] = {}
+        remainder = given.get("remainder", self.remainder)
+        if "second_order" not in given and (
+            not remainder or given.get("operations", self.operations)
+        ):
+            implied["second_order"] = False
+        second_order = {**given, **implied}.get("second_order", self.second_order)
+        if "reach" not in given and not (second_order and given.get("rank", self.rank) == "mass"):
+            implied["reach"] = 0.0
+        return implied
 
     def __post_init__(self) -> None:
         self.check_groups()
@@ -61,6 +93,7 @@ class C3(GroupRule):
         require_at_least("leaf", self.leaf, 1)
         require_at_least("iterations", self.iterations, 1)
         require_at_least("seed", self.seed, 0)
+        require_at_least("least", self.least, 1)
         require_at_least("operations", self.operations, 0)
         require_choice("metric", self.metric, ("cosine", "euclidean"))
         require_choice("rank", self.rank, ("cosine", "dot", "mass"))
@@ -103,4 +136,5 @@ class C3(GroupRule):
             split="spread",
             second_order=True,
             reach=1.0,
+            least=64,
         )

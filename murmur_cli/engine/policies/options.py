@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from murmur_cli.engine.policies.kv_budget import KvBudget
 from murmur_cli.errors import UsageError
 from murmur_cli.near_name import did_you_mean
 
 Rule = TypeVar("Rule")
+
+
+@runtime_checkable
+class Implying(Protocol):
+    """A rule some of whose defaults depend on options that are given."""
+
+    def implied_by(self, given: Mapping[str, object]) -> dict[str, object]:
+        """Values of fields that are not given, from those that are."""
 
 
 def override(rule: Rule, options: dict[str, str], prefix: str = "") -> tuple[Rule, set[str]]:
@@ -32,6 +41,8 @@ def override(rule: Rule, options: dict[str, str], prefix: str = "") -> tuple[Rul
                 break
     if not values:
         return rule, used
+    if isinstance(rule, Implying):
+        values |= rule.implied_by(values)
     return dataclasses.replace(rule, **values), used  # type: ignore[type-var]
 
 
