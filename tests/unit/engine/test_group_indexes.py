@@ -9,7 +9,10 @@ import torch
 
 from murmur_cli.engine import retrieval_step
 from murmur_cli.engine.indexes.c3 import C3Index
-from support.indexed_speech import IndexedSpeech
+from murmur_cli.engine.policies.c3 import C3
+from murmur_cli.engine.policies.registry import build_policy
+from murmur_cli.errors import UsageError
+from support.indexed_speech import RATES, IndexedSpeech
 
 
 def drawn(*sizes: int, seed: int = 0) -> torch.Tensor:
@@ -181,6 +184,83 @@ def test_c3r_when_tilts_are_beyond_float16_then_the_mix_is_of_numbers() -> None:
     assert spread is not None
     assert spread.tilts.abs().max() == torch.finfo(torch.float16).max
     assert mixed.isfinite().all()
+
+
+@pytest.mark.parametrize("budget", [8, 12, 16])
+def test_c3r_when_the_budget_is_small_then_every_head_reads_something(budget: int) -> None:
+    """A few keys far from all others make every split: what is left must not be one node."""
+    keys = drawn(2, 2, 120, 8) * 0.01
+    keys[:, :, ::10] = drawn(2, 2, 12, 8, seed=4) * 30
+    speech = IndexedSpeech("c3r", keys, budget=budget, granularity=5)
+    for slot in (1, 2):
+        for head in (0, 1):
+            sizes = [end - start for start, end in active_nodes(speech.index, slot, head)]
+            assert max(sizes) <= budget
+    for step in range(1, 4):
+        kept = speech.kept(drawn(2, 4, 8, seed=step), step)
+        assert all(0 < len(entries) <= budget for row in kept for entries in row)
+
+
+@pytest.mark.parametrize(("entries", "read"), [(63, 63), (64, 64), (100, 64), (2000, 160)])
+def test_c3r_when_a_share_of_the_speech_is_little_then_least_is_read(
+    entries: int, read: int
+) -> None:
+    rule = build_policy("c3r", {}, RATES).speech
+    assert isinstance(rule, C3)
+    assert rule.reads_all(entries) == (entries <= 64)
+    assert rule.most_read(entries) == read
+    given = build_policy("c3r", {"budget": "0.5", "least": "10"}, RATES).speech
+    assert isinstance(given, C3)
+    assert [given.most_read(n) for n in (8, 15, 40)] == [8, 10, 20]
+    number = build_policy("c3r", {"budget": "5"}, RATES).speech
+    assert isinstance(number, C3)
+    assert number.most_read(entries) == 5
+
+
+def test_c3r_when_its_share_is_below_least_then_heads_read_so_many() -> None:
+    speech = IndexedSpeech("c3r", drawn(1, 2, 100, 8), budget=0.08, granularity=10)
+    kept = speech.kept(drawn(1, 2, 8, seed=3))
+    # Whole nodes of up to 64; by the share alone it would be 8.
+    assert all(8 < len(entries) <= 64 for entries in kept[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, (True, 1.0)),
+        ({"operations": "2"}, (False, 0.0)),
+        ({"remainder": "false"}, (False, 0.0)),
+        ({"rank": "dot"}, (True, 0.0)),
+        ({"second_order": "false"}, (False, 0.0)),
+        ({"reach": "2"}, (True, 2.0)),
+    ],
+    ids=str,
+)
+def test_c3r_when_options_need_each_other_then_what_is_not_given_steps_back(
+    options: dict[str, str], wanted: tuple[bool, float]
+) -> None:
+    rule = build_policy("c3r", options, RATES).speech
+    assert isinstance(rule, C3)
+    assert (rule.second_order, rule.reach) == wanted
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"second_order": "true", "operations": "2"}, "give operations=0, or second_order=false"),
+        ({"second_order": "true", "remainder": "false"}, "give remainder=true, or second_order"),
+        ({"reach": "2", "rank": "cosine"}, "give rank=mass and second_order=true, or reach=0"),
+        ({"reach": "11"}, "give 0 to 10"),
+        ({"split": "depth"}, "give one of size, spread"),
+        ({"least": "0"}, "give 1 or more"),
+    ],
+    ids=str,
+)
+def test_c3r_when_options_contradict_then_usage_error_says_what_to_give(
+    options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        build_policy("c3r", options, RATES)
 
 
 @pytest.mark.parametrize("second_order", [False, True])
