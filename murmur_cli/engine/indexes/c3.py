@@ -130,9 +130,9 @@ class C3Index(GroupIndex):
         return torch.where(sizes > most, spread + 2 * spread[:, :, :1] + 1, spread)
 
     def _wanted(self, layer: int, rows: SpeechRows) -> torch.Tensor:
-        """The budgets; of shares at least `least` entries."""
+        """The budgets; of one share for all heads at least `least` entries."""
         wanted = super()._wanted(layer, rows)
-        if self._options.budget.entries is not None:
+        if self._options.budget.share is None:
             return wanted
         least = [min(self._options.least, length) for length in rows.lengths]
         return wanted.maximum(torch.tensor(least, dtype=torch.int32, device=rows.device)[:, None])

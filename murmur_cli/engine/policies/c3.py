@@ -36,7 +36,7 @@ class C3(GroupRule):
         reach: with `second_order`, ranks by mass add so many standard deviations of the scores of
             a node's keys: a node may hold an entry that its mean does not show. Steps back, too.
         least: entries that are read of a row whatever the share of the budget; a budget that is a
-            number is taken as it is.
+            number, or shares by head, are taken as they are.
 
     Raises:
         UsageError: a value outside its limits.
@@ -61,13 +61,13 @@ class C3(GroupRule):
         return self.operations > 0
 
     def least_of(self, entries: int) -> int:
-        """Entries that a row of so many reads, if heads differ on average."""
-        least = 1 if self.budget.entries is not None else min(self.least, entries)
+        """Entries that a head of a row of so many reads; the mean where heads differ."""
+        least = min(self.least, entries) if self.budget.share is not None else 1
         return max(least, self.budget.of(entries))
 
     def reads_all(self, entries: int) -> bool:
         """Whether the budget or `least` covers all."""
-        is_short = self.budget.entries is None and entries <= self.least
+        is_short = self.budget.share is not None and entries <= self.least
         return is_short or self.budget.covers(entries)
 
     def most_read(self, entries: int) -> int:
