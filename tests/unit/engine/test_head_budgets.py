@@ -87,6 +87,7 @@ def test_policy_when_heads_differ_then_each_reads_its_own_share(name: str) -> No
     keys, query = torch.randn(2, 2, 400, 8), torch.randn(2, 4, 8)
     options: dict[str, object] = {"budget": "0.2,0.6;0.8,0.4"}
     options |= {"chunk": 1, "reuse": 1} if name == "chunkkv" else {}
+    options |= {"split": "size"} if name == "c3r" else {}  # nodes of nearly one size
     prompt = torch.randn(2, 3, 4, 8) if name in BY_PROMPT else None
     speech = IndexedSpeech(name, keys, layers=2, prompt=prompt, **options)
     for layer, heads in enumerate([(80, 240), (320, 160)]):
