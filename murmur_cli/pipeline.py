@@ -231,7 +231,10 @@ class Pipeline:
 
     def _finish(self, source: InputFile, prepared: Prepared) -> Done:
         try:
-            return Done(source, self._transcript(prepared, _joined(prepared)))
+            recognition = _joined(prepared)
+            for note in recognition.notes:
+                self._progress.note(f"{source.session_id}: {note}")
+            return Done(source, self._transcript(prepared, recognition))
         except Exception as error:
             return self._failed(source, error)
         finally:

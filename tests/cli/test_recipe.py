@@ -117,7 +117,7 @@ def test_recipe_when_wrong_then_one_line_and_code_2(
         (
             "evict = 'c3r'\nevict_opt = 'refresh=x'",
             ExitCode.USAGE,
-            "recipe own: --evict-opt refresh=x: not a value of type int",
+            "recipe own: --evict-opt refresh=x: give a whole number",
         ),
         ("device = 'gpu'", ExitCode.USAGE, "recipe own: --device gpu: give auto, cpu"),
         ("model = 'a/b'", ExitCode.MODEL_MISSING, "recipe own: a/b is not in the hub's cache"),

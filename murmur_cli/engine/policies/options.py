@@ -13,6 +13,9 @@ from murmur_cli.near_name import did_you_mean
 Rule = TypeVar("Rule")
 
 
+KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+
+
 @runtime_checkable
 class Implying(Protocol):
     """A rule some of whose defaults depend on options that are given."""
@@ -75,4 +78,4 @@ def _parse(key: str, text: str, kind: type) -> Any:
             return KvBudget.parse(text)
         return kind(text)
     except (KeyError, ValueError):
-        raise UsageError(f"--evict-opt {key}={text}: not a value of type {kind.__name__}") from None
+        raise UsageError(f"--evict-opt {key}={text}: give {KINDS[kind]}") from None

@@ -36,6 +36,9 @@ def samples() -> Samples:
     return np.concatenate([chirp(seed) for seed in range(6)])
 
 
+ONCE = {*(name for name in POLICIES if not name.endswith("+output")), "c3r+output"}
+
+
 def make_chunk(index: int, *windows: Sequence[tuple[float, float]]) -> Chunk:
     """A chunk of windows, each a list of pieces in seconds that are all speech."""
     made = []
@@ -90,7 +93,15 @@ def transcribe(
     return recognise(backend, samples, chunks, "talk", progress), progress
 
 
-@pytest.mark.parametrize("policy", [name for name in POLICIES if name != "streaming"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        # Of the joint ones one stands for all: output windows know nothing of the speech.
+        pytest.param(name, marks=() if name in ONCE else pytest.mark.slow)
+        for name in POLICIES
+        if name != "streaming"
+    ],
+)
 def test_backend_when_run_then_every_chunk_is_answered_within_its_windows(
     model: Any, samples: Samples, policy: str
 ) -> None:

@@ -51,7 +51,11 @@ def test_check_when_policy_suits_a_speech_llm_then_accepted(name: str) -> None:
         (VIBEVOICE, {"evict": "c3rr"}, r"--evict c3rr: unknown policy \(did you mean c3r\?\)"),
         (WHISPER, {"evict_options": {"window": "3"}}, "has no such option"),
         (WHISPER, {"evict": "both", "evict_options": {"window": "3"}}, "write speech_window or"),
-        (WHISPER, {"evict": "output", "evict_options": {"window": "many"}}, "not a value of type"),
+        (
+            WHISPER,
+            {"evict": "output", "evict_options": {"window": "many"}},
+            "window=many: give a whole number",
+        ),
         (WHISPER, {"evict": "output", "evict_options": {"window": "0"}}, "give 1 or more"),
         (WHISPER, {"evict": "streaming"}, "no order of recency; use output, speech or align"),
         (VIBEVOICE, {"evict": "align"}, "no heads of this model are known to follow"),
