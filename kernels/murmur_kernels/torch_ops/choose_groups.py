@@ -7,7 +7,7 @@ import torch
 from murmur_kernels.centroid_score import centroid_score
 from murmur_kernels.group_choice import NO_WEIGHT, GroupChoice, GroupRanking, GroupState
 from murmur_kernels.page_score import page_score
-from murmur_kernels.selection import MOST_GAIN
+from murmur_kernels.torch_ops.second_order import log_gains, spread_steps
 
 
 def choose_groups_torch(
@@ -115,10 +115,8 @@ def _upper_mass(
     assert state.deviations is not None
     rows, heads, dim = query.shape
     grouped = query.float().view(rows, low.shape[1], heads // low.shape[1], dim)
-    deviations = state.deviations[at].unsqueeze(2)
-    steps = grouped.norm(dim=3, keepdim=True) * abs(scale) * deviations
-    found = grouped @ low.float().mT * scale + ranking.reach * steps
-    found = found + (steps.square() / 2).clamp(max=MOST_GAIN)
+    steps = spread_steps(grouped, state.deviations[at].unsqueeze(2), scale)
+    found = grouped @ low.float().mT * scale + log_gains(steps) + ranking.reach * steps
     joined = found.amax(dim=2) if ranking.reduce == "max" else found.mean(dim=2)
     upper: torch.Tensor = joined + state.log_sizes[at]
     return upper

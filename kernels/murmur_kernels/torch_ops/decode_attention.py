@@ -15,7 +15,8 @@ import torch
 from murmur_kernels.attended import Attended
 from murmur_kernels.checks import check_slots, check_within
 from murmur_kernels.ranges import Range, Ranges, StepRanges
-from murmur_kernels.selection import MOST_GAIN, Selection, Summaries
+from murmur_kernels.selection import Selection, Summaries
+from murmur_kernels.torch_ops.second_order import log_gains, spread_steps
 
 
 def attention_over_ranges(
@@ -258,15 +259,8 @@ def _summaries_part(
     log_counts = summaries.log_counts[:, :, None, :size]
     if summaries.second_order is not None:
         deviations = summaries.second_order.deviations[:, :, None, :size]
-        log_counts = log_counts + log_gains(query, deviations, scale)
+        log_counts = log_counts + log_gains(spread_steps(query, deviations, scale))
     return _softmax_part(query @ mean_keys.mT * scale + log_counts, mean_values, known)
-
-
-def log_gains(query: torch.Tensor, deviations: torch.Tensor, scale: float) -> torch.Tensor:
-    """What spread keys add to scores (…, heads, groups) of queries (…, heads, head_dim)."""
-    steps = query.norm(dim=-1, keepdim=True) * abs(scale) * deviations
-    gains: torch.Tensor = (steps.square() / 2).clamp(max=MOST_GAIN)
-    return gains
 
 
 def _softmax_part(scores: torch.Tensor, values: torch.Tensor, known: torch.Tensor) -> _Part:

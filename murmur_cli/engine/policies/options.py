@@ -14,6 +14,7 @@ Rule = TypeVar("Rule")
 
 
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+"""What to give for an option of this type."""
 
 
 @runtime_checkable
