@@ -50,9 +50,10 @@ def test_speech_when_offloaded_then_the_same_words_and_a_note(
         called = call_main(
             capsys, "transcribe", "talk.wav", "--model", f"./{model}", "--device", "cpu",
             "--chunk", "3", "--evict", "c3r", "--kv-budget", "8", "--precision", "float32",
-            "-o", str(tmp_path / name), "-f", "json", "--no-diarize", *more,
+            "-o", str(tmp_path / name), "-f", "json", "--no-diarize", "-v", *more,
         )  # fmt: skip
         assert called.code == ExitCode.OK, called.err
+        assert ("talk: kv offload: " in called.err) == (name == "away")
         documents[name] = json.loads((tmp_path / name / "talk.json").read_text(encoding="utf-8"))
     there, away = documents["there"], documents["away"]
     assert away["segments"] == there["segments"]
